@@ -1,0 +1,5 @@
+"""Live figures: the same ES module in JupyterLab, Colab, slides and the static website."""
+
+from attnlab.widgets.softmax_temperature import SoftmaxTemperature
+
+__all__ = ["SoftmaxTemperature"]

@@ -1,0 +1,161 @@
+"""What all live figures share on the Python side.
+
+A live figure is one ES module, `static/NAME.js`. In JupyterLab and Colab it runs as an anywidget
+and talks to Python. On a static page or a slide the same module is mounted on the HTML made here
+(see `static_page.py`), with the figure's state beside it as JSON, and no kernel behind it.
+"""
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+from traitlets import Unicode
+
+STATIC = Path(__file__).parent / "static"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+
+
+def bundle(name: str) -> str:
+    """The module `static/NAME.js` with the files it imports written in place of its imports.
+
+    anywidget wants one self-contained module, and so does a page opened from a USB stick.
+    Only `import { … } from "./file.js"` is understood; names must not clash between the files.
+    """
+    parts: dict[str, str] = {}
+
+    def add(file: str, *, root: bool) -> None:
+        text = (STATIC / f"{file}.js").read_text(encoding="utf-8")
+        for needed in _IMPORT.findall(text):
+            if needed not in parts:
+                add(needed, root=False)
+        text = _IMPORT.sub("", text)
+        # The parts become private to the module; only the figure itself keeps its exports.
+        parts[file] = text if root else re.sub(r"^export ", "", text, flags=re.MULTILINE)
+
+    add(name, root=True)
+    return "\n".join(parts.values())
+
+
+def stylesheet(name: str) -> str:
+    """The shared style and, if there is one, the figure's own `static/NAME.css`."""
+    own = STATIC / f"{name}.css"
+    shared = (STATIC / "kit.css").read_text(encoding="utf-8")
+    return shared + (own.read_text(encoding="utf-8") if own.exists() else "")
+
+
+def _pack(array: np.ndarray | None, _widget: object = None) -> dict[str, Any] | None:
+    if array is None:
+        return None
+    data = np.ascontiguousarray(array)
+    return {"shape": list(data.shape), "dtype": data.dtype.name, "data": data.tobytes()}
+
+
+def _unpack(value: dict[str, Any] | None, _widget: object = None) -> np.ndarray | None:
+    if value is None:
+        return None
+    return np.frombuffer(bytes(value["data"]), dtype=value["dtype"]).reshape(value["shape"]).copy()
+
+
+class Array(traitlets.TraitType):
+    """An array trait: takes lists, NumPy and torch, travels as raw bytes (float32 or bool)."""
+
+    info_text = "an array of numbers (nested lists, NumPy or torch)"
+
+    def __init__(self, ndim: tuple[int, ...] = (1, 2, 3), dtype: str = "float32", **kwargs: Any):
+        super().__init__(None, allow_none=True, **kwargs)
+        self.ndims, self.dtype = ndim, dtype
+        self.tag(sync=True, to_json=_pack, from_json=_unpack)
+
+    def validate(self, obj: Any, value: Any) -> np.ndarray | None:
+        if value is None:
+            return None
+        if hasattr(value, "detach"):  # a torch tensor, maybe with a gradient, maybe on a GPU
+            value = value.detach().cpu().float().numpy()
+        try:
+            array = np.asarray(value, dtype=self.dtype)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.name} must be {self.info_text}, but could not be read as one: {error}."
+            ) from None
+        if array.ndim not in self.ndims:
+            allowed = " or ".join(str(n) for n in self.ndims)
+            raise ValueError(
+                f"{self.name} has shape {array.shape}, {array.ndim} axes; this figure takes {allowed}."
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            raise ValueError(
+                f"{self.name} holds {array[where]} at {where}: a live figure needs finite numbers."
+            )
+        return array
+
+    def set(self, obj: Any, value: Any) -> None:
+        # traitlets compares old and new with ==, which arrays answer element by element.
+        new = self._validate(obj, value)
+        old = obj._trait_values.get(self.name)
+        obj._trait_values[self.name] = new
+        same = (old is None and new is None) or (
+            old is not None and new is not None and np.array_equal(old, new)
+        )
+        if not same:
+            obj._notify_trait(self.name, old, new)
+
+
+class LiveFigure(anywidget.AnyWidget):
+    """Base of all live figures. A subclass names its file and declares its traits:
+
+    class Dial(LiveFigure):
+        figure = "dial"                       # static/dial.js, static/dial.css
+        _esm, _css = bundle("dial"), stylesheet("dial")
+        angle = Float(0.0).tag(sync=True)
+    """
+
+    figure = ""
+    _esm: Any = "export default { render() {} }"
+
+    title = Unicode("").tag(sync=True)
+    caption = Unicode("").tag(sync=True)
+    alt = Unicode("").tag(sync=True)
+
+    def static_state(self) -> dict[str, Any]:
+        """What the figure needs to come to life without a kernel."""
+        own = {k: v for k, v in self.get_state().items() if not k.startswith("_")}
+        for jupyter in ("layout", "tabbable", "tooltip"):
+            own.pop(jupyter, None)
+        return own
+
+    def to_html(self) -> str:
+        """The figure for a static page: a place, its state, and words for when scripts are off."""
+        state = json.dumps(self.static_state(), default=_jsonable, ensure_ascii=False)
+        state = state.replace("<", "\\u003c")  # nothing in the data can end the script element
+        words = _escape(self.alt or self.title or type(self).__name__)
+        return (
+            f'<div data-widget="{self.figure}">'
+            f'<p class="al-fallback"><em>Live figure:</em> {words}</p>'
+            f'<script type="application/json">{state}</script></div>'
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        made = super()._repr_mimebundle_(**kwargs)
+        data, metadata = made if isinstance(made, tuple) else (made, {})
+        return {**(data or {}), "text/plain": repr(self), "text/html": self.to_html()}, metadata
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.title!r})" if self.title else f"{type(self).__name__}()"
+        )
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"$bytes": base64.b64encode(bytes(value)).decode("ascii")}
+    raise TypeError(f"a live figure cannot send a {type(value).__name__} to the page")
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

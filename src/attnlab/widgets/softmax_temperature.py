@@ -1,0 +1,43 @@
+"""Softmax bars with a temperature slider."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from traitlets import Float, List, TraitError, Unicode, validate
+
+from attnlab.widgets.base import LiveFigure, bundle, stylesheet
+
+
+class SoftmaxTemperature(LiveFigure):
+    """Drag the temperature, or any score, and watch the weights.
+
+    SoftmaxTemperature(["film A", "film B"], [2.0, 0.5], temperature=1.0)
+    """
+
+    figure = "softmax_temperature"
+    _esm, _css = bundle("softmax_temperature"), stylesheet("softmax_temperature")
+
+    labels = List(Unicode()).tag(sync=True)
+    scores = List(Float()).tag(sync=True)
+    temperature = Float(1.0).tag(sync=True)
+
+    def __init__(self, labels: Sequence[str], scores: Sequence[float], **traits: Any):
+        if len(labels) != len(scores) or not len(labels):
+            raise ValueError(
+                f"{len(labels)} labels and {len(scores)} scores: give one label for each score."
+            )
+        super().__init__(
+            labels=[str(label) for label in labels],
+            scores=[float(score) for score in scores],
+            **{
+                "alt": "Bars of softmax weights with a temperature slider: "
+                "cold sharpens, hot flattens.",
+                **traits,
+            },
+        )
+
+    @validate("temperature")
+    def _positive(self, proposal: Any) -> float:
+        if not proposal["value"] > 0:
+            raise TraitError(f"temperature is {proposal['value']}: it must be above 0.")
+        return float(proposal["value"])

@@ -1,0 +1,263 @@
+// What all live figures share: safe DOM building, controls, themes, scheduling, clean-up.
+// No framework, no bundler: a figure imports names from here and Python inlines the file.
+
+/** @typedef {{get(key: string): any, set(key: string, value: any): void, save_changes(): void,
+ *   on(event: string, callback: Function): void, off(event: string, callback: Function): void}} Model */
+
+/**
+ * Make an element. Text is always set as text, never as HTML, so a token such as
+ * `<script>` is shown and not run.
+ * @param {string} tag e.g. "div.al-row"
+ * @param {Record<string, any> | null} [attributes] `onclick`-like keys become listeners
+ * @param {...(Node | string | number | null)} children
+ */
+export function make(tag, attributes = {}, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const node = document.createElement(name);
+  if (classes.length) node.className = classes.join(" ");
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child !== null) node.append(child instanceof Node ? child : String(child));
+  return node;
+}
+
+/** The same for SVG. */
+export function svg(name, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes))
+    if (value !== null && value !== undefined) node.setAttribute(key, String(value));
+  for (const child of children) node.append(child instanceof Node ? child : String(child));
+  return node;
+}
+
+/** An array trait: {shape, dtype, data: bytes} from Python becomes {shape, data: typed array}. */
+export function array(value) {
+  if (!value) return null;
+  const view = value.data;
+  const bytes = view.buffer ? new Uint8Array(view.buffer, view.byteOffset, view.byteLength) : new Uint8Array(view);
+  const aligned = bytes.slice().buffer; // typed arrays want an aligned start
+  return { shape: value.shape, data: value.dtype === "bool" ? new Uint8Array(aligned) : new Float32Array(aligned) };
+}
+
+const DARK = "dark";
+
+function pageTheme() {
+  const root = document.documentElement, body = document.body;
+  const said = root.dataset.theme || root.getAttribute("theme") || body?.dataset.theme;
+  if (said === "dark" || said === "light") return said;
+  const lab = body?.dataset.jpThemeLight; // JupyterLab says "true" or "false"
+  if (lab) return lab === "false" ? DARK : "light";
+  if (root.classList.contains("reveal-full-page")) return "light"; // our slides are white
+  return matchMedia("(prefers-color-scheme: dark)").matches && said !== undefined ? DARK : "light";
+}
+
+/** Colours for canvases, which CSS cannot reach. `ramp(t)` is light→dark on white, dark→light on black. */
+export function palette(theme) {
+  const dark = theme === DARK;
+  // Monotone in luminance, so it also reads in grey; blue to yellow, safe for colour-blind readers.
+  const stops = dark
+    ? [[24, 28, 36], [32, 66, 110], [74, 120, 140], [160, 170, 110], [255, 225, 110]]
+    : [[250, 250, 247], [190, 214, 232], [107, 164, 206], [40, 104, 165], [8, 40, 95]];
+  const table = new Uint8ClampedArray(256 * 3);
+  for (let i = 0; i < 256; i++) {
+    const x = (i / 255) * (stops.length - 1), a = Math.min(stops.length - 2, Math.floor(x)), f = x - a;
+    for (let c = 0; c < 3; c++) table[i * 3 + c] = stops[a][c] + f * (stops[a + 1][c] - stops[a][c]);
+  }
+  return {
+    dark,
+    table,
+    ramp: (t) => {
+      const i = Math.max(0, Math.min(255, Math.round(t * 255))) * 3;
+      return `rgb(${table[i]},${table[i + 1]},${table[i + 2]})`;
+    },
+    /** Text colour that is legible on ramp(t). */
+    on: (t) => (dark ? (t > 0.55 ? "#111" : "#eee") : t > 0.5 ? "#fff" : "#111"),
+    text: dark ? "#e8e8e8" : "#1b1b1b",
+    muted: dark ? "#a5adb8" : "#5c6570",
+    line: dark ? "#3b4350" : "#d5d9de",
+    blocked: dark ? "#0c0e12" : "#e9e9e4",
+    background: dark ? "#14181f" : "#ffffff",
+    // Okabe–Ito, without the yellow that vanishes on white.
+    series: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"],
+  };
+}
+
+/**
+ * The frame of a figure: title, controls, body, caption, and a polite live region.
+ * @param {{model: Model, el: HTMLElement}} context
+ * @param {{name: string, numbers: () => any}} options `numbers()` returns what is drawn, for tests and the curious.
+ */
+export function frame({ model, el }, { name, numbers }) {
+  const undo = [];
+  const title = make("div.al-title");
+  const controls = make("div.al-controls", { role: "group", "aria-label": "Controls" });
+  const body = make("div.al-body");
+  const caption = make("div.al-caption");
+  const live = make("div.al-sr", { "aria-live": "polite" });
+  const root = make(`section.al-figure.al-${name}`, { role: "figure" }, title, controls, body, caption, live);
+  root.figure = { numbers };
+  el.replaceChildren(root);
+
+  const scheduled = new Set();
+  let request = 0;
+  /** Run a paint function at most once a frame, however many changes ask for it. */
+  const schedule = (paint) => {
+    scheduled.add(paint);
+    request ||= requestAnimationFrame(() => {
+      request = 0;
+      const paints = [...scheduled];
+      scheduled.clear();
+      for (const p of paints) p();
+    });
+  };
+  undo.push(() => cancelAnimationFrame(request));
+
+  const on = (keys, callback) => {
+    for (const key of [keys].flat()) {
+      model.on(`change:${key}`, callback);
+      undo.push(() => model.off(`change:${key}`, callback));
+    }
+  };
+  const words = () => {
+    title.textContent = model.get("title") ?? "";
+    caption.textContent = model.get("caption") ?? "";
+    title.hidden = !title.textContent;
+    caption.hidden = !caption.textContent;
+    root.setAttribute("aria-label", model.get("alt") || model.get("title") || name);
+  };
+  words();
+  on(["title", "caption", "alt"], words);
+
+  const handle = {
+    root, controls, body, schedule, on,
+    theme: palette(pageTheme()),
+    /** Add something to undo when the figure goes away. */
+    cleanup: (callback) => undo.push(callback),
+    listen: (target, event, callback, options) => {
+      target.addEventListener(event, callback, options);
+      undo.push(() => target.removeEventListener(event, callback, options));
+    },
+    /** Tell Python (if it is there) about a choice; many in one frame become one message. */
+    push: (key, value) => {
+      model.set(key, value);
+      schedule(save);
+    },
+    /** Say something to a screen reader. */
+    say: (text) => { live.textContent = text; },
+    onTheme: (callback) => themed.push(callback),
+    /** Call `callback(width)` when the body's width changes. */
+    onResize: (callback) => {
+      const observer = new ResizeObserver((entries) => schedule(() => callback(entries[0].contentRect.width)));
+      observer.observe(body);
+      undo.push(() => observer.disconnect());
+    },
+    dispose: () => { for (const callback of undo.splice(0)) callback(); },
+  };
+  const save = () => model.save_changes();
+  const themed = [];
+  const retheme = () => {
+    const theme = pageTheme();
+    root.dataset.theme = theme;
+    handle.theme = palette(theme);
+    for (const callback of themed) callback(handle.theme);
+  };
+  root.dataset.theme = pageTheme();
+  const watcher = new MutationObserver(retheme);
+  for (const node of [document.documentElement, document.body])
+    watcher.observe(node, { attributes: true, attributeFilter: ["data-theme", "theme", "data-jp-theme-light", "class"] });
+  undo.push(() => watcher.disconnect());
+  return handle;
+}
+
+let counter = 0;
+
+/**
+ * A labelled slider. `log: true` moves evenly in ratios. Arrow keys, Home/End, Page keys work as in any slider.
+ * Returns an element with `.value` (getter/setter that does not call `input`).
+ */
+export function slider({ label, min, max, value, step = null, log = false, format = String, input, detents = [] }) {
+  const id = `al-slider-${++counter}`;
+  const forth = log ? Math.log : (x) => x, back = log ? Math.exp : (x) => x;
+  const range = make("input", {
+    type: "range", id, min: forth(min), max: forth(max), step: step ?? (log ? (Math.log(max) - Math.log(min)) / 200 : "any"),
+  });
+  const output = make("output.al-value", { for: id });
+  let current = value;
+  const show = () => {
+    output.textContent = format(current);
+    range.setAttribute("aria-valuetext", format(current));
+  };
+  range.addEventListener("input", () => {
+    current = back(Number(range.value));
+    // A log slider cannot hit round values such as T = 1 exactly: snap when within one step.
+    for (const d of detents) if (Math.abs(forth(current) - forth(d)) <= Number(range.step) / 2) current = d;
+    show();
+    input(current);
+  });
+  const node = make("label.al-control.al-slider", { for: id }, make("span.al-label", {}, label), range, output);
+  Object.defineProperty(node, "value", {
+    get: () => current,
+    set: (v) => { current = v; range.value = String(forth(v)); show(); },
+  });
+  node.value = value;
+  return node;
+}
+
+/** A drop-down. `options` are [value, text] pairs. */
+export function choice({ label, options, value, input }) {
+  const select = make("select");
+  const fill = (pairs) => select.replaceChildren(...pairs.map(([v, text]) => make("option", { value: v }, text)));
+  fill(options);
+  select.value = String(value);
+  select.addEventListener("change", () => input(select.value));
+  const node = make("label.al-control", {}, make("span.al-label", {}, label), select);
+  node.fill = fill;
+  Object.defineProperty(node, "value", { get: () => select.value, set: (v) => { select.value = String(v); } });
+  return node;
+}
+
+/** An on/off switch. */
+export function toggle({ label, value, input }) {
+  const box = make("input", { type: "checkbox" });
+  box.checked = value;
+  box.addEventListener("change", () => input(box.checked));
+  const node = make("label.al-control.al-toggle", {}, box, make("span.al-label", {}, label));
+  Object.defineProperty(node, "value", { get: () => box.checked, set: (v) => { box.checked = v; } });
+  return node;
+}
+
+/** A push button. */
+export function button(label, onclick, attributes = {}) {
+  return make("button.al-button", { type: "button", onclick, ...attributes }, label);
+}
+
+/** Size a canvas for the screen's pixel ratio and return its 2-D context in CSS pixels. */
+export function context2d(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const w = Math.round(width * ratio), h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
+/** Shorten a token for an axis; the full text belongs in a tooltip. */
+export function shorten(token, length = 12) {
+  const letters = [...String(token)];
+  return letters.length > length ? letters.slice(0, length - 1).join("") + "…" : String(token);
+}
+
+/** A number as people read it: 3 decimals, true minus sign, no "-0.000". */
+export function nice(x, digits = 3) {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "∞" : "−∞";
+  const text = x.toFixed(digits);
+  return (Number(text) === 0 ? (0).toFixed(digits) : text).replace("-", "−");
+}

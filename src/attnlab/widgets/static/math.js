@@ -1,0 +1,80 @@
+// The arithmetic of the live figures: pure functions on plain and typed arrays, no DOM.
+// Every one has a twin in torch, and the browser tests compare the two.
+
+/**
+ * Softmax of one row, as `attnlab.attention.softmax`: masked entries get 0, and a row with
+ * nothing to attend to gives all zeros instead of NaN.
+ * @param {ArrayLike<number>} scores
+ * @param {{temperature?: number, mask?: ArrayLike<number|boolean> | null}} [options]
+ * @returns {Float64Array}
+ */
+export function softmax(scores, { temperature = 1, mask = null } = {}) {
+  const n = scores.length;
+  const out = new Float64Array(n);
+  let top = -Infinity;
+  for (let j = 0; j < n; j++) if ((!mask || mask[j]) && scores[j] > top) top = scores[j];
+  if (top === -Infinity) return out;
+  let sum = 0;
+  for (let j = 0; j < n; j++) {
+    if (mask && !mask[j]) continue;
+    out[j] = Math.exp((scores[j] - top) / temperature);
+    sum += out[j];
+  }
+  for (let j = 0; j < n; j++) out[j] /= sum;
+  return out;
+}
+
+/** Entropy in bits of one row of weights: 0 = one token gets everything, log2(n) = uniform. */
+export function entropy(weights) {
+  let bits = 0;
+  for (let j = 0; j < weights.length; j++) if (weights[j] > 0) bits -= weights[j] * Math.log2(weights[j]);
+  return bits;
+}
+
+/** (L, D) times (D, M), both row-major flat arrays. */
+export function matmul(a, b, L, D, M) {
+  const out = new Float64Array(L * M);
+  for (let i = 0; i < L; i++)
+    for (let d = 0; d < D; d++) {
+      const left = a[i * D + d];
+      for (let j = 0; j < M; j++) out[i * M + j] += left * b[d * M + j];
+    }
+  return out;
+}
+
+/** q (L, D) times the transpose of k (S, D): the scores (L, S). */
+export function scores(q, k, L, S, D) {
+  const out = new Float64Array(L * S);
+  for (let i = 0; i < L; i++)
+    for (let j = 0; j < S; j++) {
+      let sum = 0;
+      for (let d = 0; d < D; d++) sum += q[i * D + d] * k[j * D + d];
+      out[i * S + j] = sum;
+    }
+  return out;
+}
+
+/** A small seeded generator (mulberry32), so that a figure draws the same sample on every page. */
+export function random(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Standard normal numbers from a seed (Box–Muller). */
+export function normals(count, seed) {
+  const uniform = random(seed);
+  const out = new Float64Array(count);
+  for (let i = 0; i < count; i += 2) {
+    const radius = Math.sqrt(-2 * Math.log(1 - uniform()));
+    const angle = 2 * Math.PI * uniform();
+    out[i] = radius * Math.cos(angle);
+    if (i + 1 < count) out[i + 1] = radius * Math.sin(angle);
+  }
+  return out;
+}

@@ -1,0 +1,67 @@
+// Brings the live figures of a static page to life: no kernel, no network, HTTP or file://.
+// Loaded as a classic deferred script (a module with a src is refused on file://); the figures'
+// own ES modules arrive as text in `sources` and are imported from a Blob.
+(function (sources) {
+  "use strict";
+
+  /** The few methods of a Jupyter widget model that a figure uses. */
+  class Model {
+    constructor(state) { this.state = state; this.listeners = new Map(); }
+    get(key) { return this.state[key]; }
+    set(key, value) {
+      if (this.state[key] === value) return;
+      this.state[key] = value;
+      this.emit(`change:${key}`);
+      this.emit("change");
+    }
+    emit(event) { for (const callback of [...(this.listeners.get(event) ?? [])]) callback(); }
+    on(event, callback) {
+      if (!this.listeners.has(event)) this.listeners.set(event, new Set());
+      this.listeners.get(event).add(callback);
+    }
+    off(event, callback) { this.listeners.get(event)?.delete(callback); }
+    save_changes() {} // nobody is listening behind a static page
+  }
+
+  /** Bytes travel in JSON as {"$bytes": base64}. */
+  const revive = (_, value) => {
+    if (value === null || typeof value !== "object" || typeof value.$bytes !== "string") return value;
+    return new DataView(Uint8Array.from(atob(value.$bytes), (c) => c.charCodeAt(0)).buffer);
+  };
+
+  const modules = new Map();
+  function load(name) {
+    if (!modules.has(name)) {
+      const url = URL.createObjectURL(new Blob([sources[name]], { type: "text/javascript" }));
+      modules.set(name, import(url));
+    }
+    return modules.get(name);
+  }
+
+  async function mount(place) {
+    if (place.dataset.mounted) return;
+    place.dataset.mounted = "pending";
+    const name = place.dataset.widget;
+    if (!(name in sources)) throw new Error(`This page has no live figure called ${name}.`);
+    const state = JSON.parse(place.querySelector('script[type="application/json"]').textContent, revive);
+    const { default: figure } = await load(name);
+    const el = document.createElement("div");
+    const model = new Model(state);
+    await figure.render({ model, el });
+    place.append(el);
+    place.querySelector(".al-fallback")?.remove();
+    place.model = model; // for the curious, and for the tests
+    place.dataset.mounted = "yes";
+  }
+
+  const start = () => {
+    for (const place of document.querySelectorAll("[data-widget]")) {
+      mount(place).catch((error) => {
+        place.dataset.mounted = "failed";
+        console.error(error);
+      });
+    }
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})(/* sources */);

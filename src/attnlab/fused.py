@@ -1,0 +1,77 @@
+"""The fused kernel: the same attention, without ever writing down the (L, S) weights.
+
+`F.scaled_dot_product_attention` runs FlashAttention (Dao et al. 2022) where it can. This file only
+translates our conventions into the kernel's; the arithmetic is that of `attention.weights`.
+
+B batch, H heads, L queries, S keys, D head width; "..." stands for any leading axes.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlab.masks import Mask, combine
+
+
+def fused_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    mask: Mask | Tensor | None,
+    bias: Tensor | None,
+    causal: bool,
+    factor: float,
+    off_by_one: bool,
+    dropout: float,
+) -> Tensor:
+    """softmax(factor · q kᵀ + bias) v, for inputs that `attention` has checked."""
+    # The kernel's own causal mask is aligned at the upper left, ours at the lower right.
+    same = q.shape[-2] == k.shape[-2]
+    if mask is None and bias is None and not off_by_one and (same or not causal):
+        return _kernel(q, k, v, None, is_causal=causal, scale=factor, dropout_p=dropout)
+
+    allowed = combine(mask, bias, causal, q, k)
+    if off_by_one:
+        k, v, allowed, bias = _add_silent_key(k, v, allowed, bias)
+    if allowed is None:
+        return _kernel(q, k, v, None, scale=factor, dropout_p=dropout)
+
+    # Kernels disagree on rows with nothing to see: open such rows, and clear them afterwards.
+    empty = ~allowed.any(-1, keepdim=True)
+    extra = allowed | empty
+    if bias is not None:  # the kernel takes mask and bias as one tensor
+        extra = torch.where(allowed, bias, -torch.inf).masked_fill(empty, 0.0)
+    out = _kernel(q, k, v, extra, scale=factor, dropout_p=dropout)
+    return out.masked_fill(empty, 0.0)
+
+
+def _add_silent_key(
+    k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Softmax off by one: a zero key scores 0 with every query, exp(0) = 1, and its value is 0."""
+    if allowed is not None:
+        allowed = F.pad(allowed.expand(*allowed.shape[:-1], k.shape[-2]), (1, 0), value=True)
+    if bias is not None:
+        bias = F.pad(bias.expand(*bias.shape[:-1], k.shape[-2]), (1, 0))
+    return F.pad(k, (0, 0, 1, 0)), F.pad(v, (0, 0, 1, 0)), allowed, bias
+
+
+def _kernel(q: Tensor, k: Tensor, v: Tensor, extra: Tensor | None, **options: Any) -> Tensor:
+    """Call the kernel on exactly four axes: with any other number it takes a slow way."""
+    lead = torch.broadcast_shapes(q.shape[:-3], k.shape[:-3])
+
+    def four_axes(x: Tensor) -> Tensor:
+        x = x[(None,) * (3 - x.dim())]  # (L, D) -> (1, L, D)
+        return x.expand(*lead, *x.shape[-3:]).reshape(-1, *x.shape[-3:])  # (prod(lead), H, L, D)
+
+    axes = q.dim()
+    q, k, v = four_axes(q), four_axes(k), four_axes(v)
+    if q.shape[1] < k.shape[1]:  # one head of queries for all
+        q = q.expand(-1, k.shape[1], -1, -1)
+    extra = None if extra is None else four_axes(extra)
+    grouped = q.shape[1] != k.shape[1]
+    out = F.scaled_dot_product_attention(q, k, v, extra, enable_gqa=grouped, **options)
+    return out.reshape((*lead, *out.shape[1:])[-axes:])

@@ -1,0 +1,153 @@
+"""Masks: who may attend to whom. One sense everywhere: **True = may attend**.
+
+B batch, H heads, L queries, S keys. A mask is a question about indices, asked as in FlexAttention:
+
+    allowed(b, h, i, j)     batch b, head h: may query i look at key j?
+
+Questions compose with `&`, `|` and `~`, and become a bool tensor only when `dense()` is called.
+`attention(..., mask=...)` takes a `Mask` or a bool tensor.
+
+    sliding = causal(6) & window(6, radius=2)
+    sliding.dense()                             # (6, 6), bool
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import torch
+from torch import Tensor
+
+Predicate = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A predicate on indices and the shape it covers: (L, S), or (B, H, L, S) with 1 for "all"."""
+
+    allowed: Predicate
+    shape: tuple[int, ...]
+
+    def dense(self, device: torch.device | str | None = None) -> Tensor:
+        """The mask as a bool tensor of shape `self.shape`."""
+        sizes = (1,) * (4 - len(self.shape)) + self.shape
+        b, h, i, j = (
+            torch.arange(size, device=device).view([-1 if axis == own else 1 for axis in range(4)])
+            for own, size in enumerate(sizes)
+        )
+        return self.allowed(b, h, i, j).expand(sizes).reshape(self.shape)
+
+    def __and__(self, other: "Mask") -> "Mask":
+        return _both(self, other, torch.logical_and, "&")
+
+    def __or__(self, other: "Mask") -> "Mask":
+        return _both(self, other, torch.logical_or, "|")
+
+    def __invert__(self) -> "Mask":
+        return Mask(lambda b, h, i, j: ~self.allowed(b, h, i, j), self.shape)
+
+    def __repr__(self) -> str:
+        return f"Mask(shape={self.shape})"
+
+
+def causal(L: int, S: int | None = None) -> Mask:  # noqa: N803
+    """Each query sees the keys up to its own place.
+
+    Aligned at the lower right: the last query sees the last key. With a KV cache there are more keys
+    than queries, and the new queries are the last ones.
+    """
+    S = L if S is None else S  # noqa: N806
+    return Mask(lambda b, h, i, j: j <= i + (S - L), (L, S))
+
+
+def window(L: int, radius: int, S: int | None = None) -> Mask:  # noqa: N803
+    """Each query sees the keys at most `radius` places away, on both sides (sliding window).
+
+    Aligned at the lower right, as `causal`; `causal(L) & window(L, radius)` looks back only.
+    """
+    if radius < 0:
+        raise ValueError(
+            f"radius is {radius}, but a window reaches 0 or more places: use radius=0."
+        )
+    S = L if S is None else S  # noqa: N806
+    return Mask(lambda b, h, i, j: (i + (S - L) - j).abs() <= radius, (L, S))
+
+
+def padding(lengths: Tensor | Sequence[int], S: int) -> Mask:  # noqa: N803
+    """Sequence b has `lengths[b]` real keys; the rest of the S places is padding. (B, 1, 1, S)."""
+    real = torch.as_tensor(lengths)
+    if real.dim() != 1 or real.is_floating_point() or real.dtype == torch.bool:
+        raise ValueError(
+            f"lengths has shape {tuple(real.shape)} and dtype {real.dtype}, but padding expects one "
+            "whole number per sequence: pass a list such as [5, 3]."
+        )
+    if real.numel() and (int(real.max()) > S or int(real.min()) < 0):
+        raise ValueError(
+            f"lengths go from {int(real.min())} to {int(real.max())}, but there are S={S} places: "
+            "every length must lie in 0…S."
+        )
+    return Mask(lambda b, h, i, j: j < real.to(j.device)[b], (len(real), 1, 1, S))
+
+
+def shifted_window(height: int, width: int, window: int, shift: int | None = None) -> Mask:
+    """Swin's mask for windows of a cyclically shifted picture (Liu et al. 2021, Figure 4).
+
+    The picture is rolled up and left by `shift` (default: half a window), then cut into windows of
+    `window × window` cells, in reading order. Windows at the lower and right border then hold cells that came
+    round from the other side; those must not mix with their new neighbours. Shape
+    (windows, 1, window², window²): keep the windows as an axis before the heads,
+    q of shape (B, windows, H, window², D).
+    """
+    shift = window // 2 if shift is None else shift
+    if height % window or width % window:
+        raise ValueError(
+            f"a {height}×{width} picture does not divide into {window}×{window} windows: "
+            f"pad it to multiples of {window} first."
+        )
+    if not 0 <= shift < window:
+        raise ValueError(
+            f"shift is {shift}, but it must lie in 0…{window - 1} for window={window}."
+        )
+    across = width // window
+
+    def came_round(b: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        row = (b // across) * window + cell // window  # in the rolled picture
+        column = (b % across) * window + cell % window
+        return row >= height - shift, column >= width - shift
+
+    def allowed(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        (row_i, column_i), (row_j, column_j) = came_round(b, i), came_round(b, j)
+        return (row_i == row_j) & (column_i == column_j)
+
+    windows = (height // window) * across
+    return Mask(allowed, (windows, 1, window**2, window**2))
+
+
+def combine(
+    mask: Mask | Tensor | None, bias: Tensor | None, causal_flag: bool, q: Tensor, k: Tensor
+) -> Tensor | None:
+    """All that forbids, as one bool tensor that broadcasts to (..., L, S); None if nothing does."""
+    parts = []
+    if mask is not None:
+        parts.append(mask.dense(q.device) if isinstance(mask, Mask) else mask)
+    if causal_flag:
+        parts.append(causal(q.shape[-2], k.shape[-2]).dense(q.device))
+    if bias is not None:
+        parts.append(bias != -torch.inf)  # a bias of −∞ forbids, too
+    return reduce(torch.logical_and, parts) if parts else None
+
+
+def _both(one: Mask, other: Mask, join: Callable[[Tensor, Tensor], Tensor], symbol: str) -> Mask:
+    if not isinstance(other, Mask):
+        raise TypeError(
+            f"a Mask cannot be joined by {symbol} with a {type(other).__name__}: make the mask a "
+            f"tensor first, mask.dense() {symbol} tensor."
+        )
+    try:
+        shape = tuple(torch.broadcast_shapes(one.shape, other.shape))
+    except RuntimeError:
+        raise ValueError(
+            f"masks of shapes {one.shape} and {other.shape} cannot be joined by {symbol}: both must "
+            "cover the same queries and keys."
+        ) from None
+    return Mask(lambda *at: join(one.allowed(*at), other.allowed(*at)), shape)

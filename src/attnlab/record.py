@@ -1,0 +1,104 @@
+"""`with record(model) as maps:` shows which weights attention used, and where.
+
+    with record(model, names="*.self_attention") as maps:
+        model(x)
+    maps["layers.0.self_attention"]              # (B, H, L, S), detached, before dropout
+
+Keys are module paths, as in `model.named_modules()`: `model.get_submodule(path)` is the module whose
+`forward` called `attention()`; the model itself is `""`. A module that called once holds a tensor; one that
+called several times (an RNN decoder) holds a list, in order of the calls.
+
+While somebody records, the recorded calls take the explicit way instead of the fused kernel. Nothing is
+stored outside the block, and no module keeps a trace of it.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+
+from torch import Tensor, nn
+
+Maps = dict[str, Tensor | list[Tensor]]
+
+
+class _Recorder:
+    """The maps of one block, and the paths of the modules that are running right now."""
+
+    def __init__(self, patterns: tuple[str, ...] | None) -> None:
+        self.patterns = patterns
+        self.maps: Maps = {}
+        self.running: list[str] = []  # innermost last
+        self.thread = threading.get_ident()
+
+    def listens(self) -> bool:
+        """Does the module that runs now, in this thread, belong to what is recorded?"""
+        if self.thread != threading.get_ident() or not self.running:
+            return False
+        path = self.running[-1]
+        return self.patterns is None or any(fnmatchcase(path, p) for p in self.patterns)
+
+    def store(self, weights: Tensor) -> None:
+        path = self.running[-1]
+        if path not in self.maps:
+            self.maps[path] = weights
+            return
+        seen = self.maps[path]
+        self.maps[path] = [*seen, weights] if isinstance(seen, list) else [seen, weights]
+
+    def watch(self, module: nn.Module, path: str) -> list:
+        """Keep `running` up to date while `module` runs; `always_call`: also when it raises."""
+
+        def enter(*_: object) -> None:
+            if self.thread == threading.get_ident():
+                self.running.append(path)
+
+        def leave(*_: object) -> None:
+            if self.thread == threading.get_ident():
+                self.running.pop()
+
+        return [
+            module.register_forward_pre_hook(enter),
+            module.register_forward_hook(leave, always_call=True),
+        ]
+
+
+_recorders: list[_Recorder] = []  # the open blocks; empty nearly always
+
+
+@contextmanager
+def record(model: nn.Module, names: str | Iterable[str] | None = None) -> Iterator[Maps]:
+    """Collect the attention weights of `model` while the block runs.
+
+    `names` limits the recording to some paths; `*` and `?` work as in file names.
+    """
+    if not isinstance(model, nn.Module):
+        raise TypeError(
+            f"record was given a {type(model).__name__}, but it watches modules: pass the nn.Module "
+            "whose forward calls attention()."
+        )
+    patterns = (names,) if isinstance(names, str) else None if names is None else tuple(names)
+    recorder = _Recorder(patterns)
+    handles: list = []
+    try:
+        for path, module in model.named_modules():
+            handles += recorder.watch(module, path)
+        _recorders.append(recorder)
+        yield recorder.maps
+    finally:
+        if recorder in _recorders:
+            _recorders.remove(recorder)
+        for handle in handles:
+            handle.remove()
+
+
+def listening() -> bool:
+    """Is there a block that wants the weights of the call being made?"""
+    return bool(_recorders) and any(recorder.listens() for recorder in _recorders)
+
+
+def note(weights: Tensor) -> None:
+    """Hand the weights just used to every block that listens."""
+    for recorder in _recorders:
+        if recorder.listens():
+            recorder.store(weights.detach())

@@ -1,0 +1,162 @@
+"""Static figures: one look for the whole course, and words for those who cannot see them.
+
+figures.use_style()                                    # once per notebook
+fig, ax = plt.subplots()
+figures.heatmap(ax, weights, rows=tokens, columns=tokens)
+figures.show(fig, alt="Every word looks at itself.", caption="Look at the diagonal.")
+"""
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from cycler import cycler
+from IPython.display import display
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+# Okabe & Ito 2008: eight colours that people with any kind of colour vision can tell apart.
+COLOURS = {
+    "blue": "#0072B2",
+    "orange": "#E69F00",
+    "green": "#009E73",
+    "red": "#D55E00",
+    "purple": "#CC79A7",
+    "sky": "#56B4E9",
+    "black": "#000000",
+    "yellow": "#F0E442",
+}
+
+STYLE: Any = {
+    "axes.prop_cycle": cycler(color=list(COLOURS.values())),
+    "axes.grid": False,
+    "axes.labelsize": 13,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 14,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "figure.figsize": (7.0, 4.2),  # 700 px wide: fills a phone, and half a slide
+    "font.size": 12,
+    "image.cmap": "cividis",
+    "image.interpolation": "nearest",
+    "legend.fontsize": 12,
+    "legend.frameon": False,
+    "lines.linewidth": 2.2,
+    "savefig.facecolor": "white",
+    "xtick.labelsize": 12,
+    "ytick.labelsize": 12,
+}
+
+
+def use_style() -> None:
+    """Make the course's look the default of matplotlib."""
+    plt.rcdefaults()
+    plt.rcParams.update(STYLE)
+
+
+class Picture:
+    """What `show` displays: an HTML figure with alt text, and a line of text where there is no HTML."""
+
+    def __init__(self, png: bytes, alt: str, caption: str, width: int) -> None:
+        self.png, self.alt, self.caption, self.width = png, alt, caption, width
+
+    def __repr__(self) -> str:
+        return f"Figure: {self.alt}"
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.png).decode("ascii")
+        words = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
+        return (
+            '<figure style="margin: 1em 0">'
+            f'<img src="data:image/png;base64,{data}" alt="{html.escape(self.alt)}" width="{self.width}"'
+            ' style="max-width: 100%; height: auto; background: white">'
+            f"{words}</figure>"
+        )
+
+
+def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 160) -> None:
+    """Display `fig` and close it.
+
+    `alt` says in words what the picture shows, for those who do not see it;
+    `caption` says, below the picture, what to look for.
+    """
+    if not alt.strip():
+        raise ValueError("alt is empty, but a figure needs words for those who cannot see it.")
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    width = round(fig.get_figwidth() * 100)
+    plt.close(fig)
+    display(Picture(buffer.getvalue(), " ".join(alt.split()), caption, width))
+
+
+def heatmap(
+    ax: Axes,
+    matrix: Any,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    title: str = "",
+    row_label: str = "query",
+    column_label: str = "key",
+    low: float | None = 0.0,
+    high: float | None = None,
+    digits: int = 2,
+    numbers: bool | None = None,
+    colourbar: bool = False,
+) -> AxesImage:
+    """Draw a matrix (L, S): one row a query, one column a key.
+
+    Numbers are written into the cells when there are few (`numbers=None`), in black or white,
+    whichever can be read. `low` and `high` fix the ends of the colour scale.
+    """
+    values = np.asarray(matrix.detach().cpu() if hasattr(matrix, "detach") else matrix, dtype=float)
+    _check_labels(values, rows, columns)
+    length, width = values.shape
+    image = ax.imshow(values, cmap="cividis", vmin=low, vmax=high, aspect="equal")
+    ax.set_title(title)
+    ax.set_xlabel(column_label)
+    ax.set_ylabel(row_label)
+    for axis, count, labels in ((ax.yaxis, length, rows), (ax.xaxis, width, columns)):
+        if labels is not None:
+            axis.set_ticks(np.arange(count), list(labels))
+    if columns is not None:
+        crowded = sum(len(label) for label in columns) > 28
+        ax.tick_params(axis="x", rotation=60 if crowded else 0)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if numbers if numbers is not None else values.size <= 64 and max(values.shape) <= 10:
+        dark, light = image.get_clim()
+        for (i, j), value in np.ndenumerate(values):
+            if np.isfinite(value):
+                ink = "black" if value - dark > 0.55 * (light - dark) else "white"
+                ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", color=ink, size=11)
+    if colourbar:
+        ax.figure.colorbar(image, ax=ax, shrink=0.85)
+    return image
+
+
+def _check_labels(
+    values: np.ndarray, rows: Sequence[str] | None, columns: Sequence[str] | None
+) -> None:
+    if values.ndim != 2:
+        raise ValueError(
+            f"matrix has shape {values.shape}, but a heatmap has rows and columns: choose one head and "
+            "one sentence, for example weights[0, 0]."
+        )
+    for name, labels, count in (
+        ("rows", rows, values.shape[0]),
+        ("columns", columns, values.shape[1]),
+    ):
+        if labels is not None and len(labels) != count:
+            raise ValueError(
+                f"{len(labels)} labels were given for {count} {name}, but each of the {name} needs one: "
+                f"the matrix has shape {values.shape}."
+            )

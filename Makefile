@@ -1,0 +1,110 @@
+# What a learner and an author run. It needs make and Python 3.11 or newer, and brings the rest.
+#   make lab                 start the course
+#   make test                everything CI holds
+#   make lab PYTHON=python3.12   with an interpreter of your choice
+VENV ?= .venv
+PY := $(VENV)/bin/python
+# Interpreters to try, the one you use by default first.
+PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
+PYTEST := $(PY) -m pytest
+NBVAL := --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg
+LAB_OPTIONS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help lab test test-unit test-exercises test-notebooks test-browser test-colab lint book \
+        slides editions bench weights chromium clean
+
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+
+# The environment. A stamp remembers what was installed, so a second run costs nothing.
+
+$(VENV)/.made:
+	@for python in $(PYTHONS); do \
+	  if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	  then found="$$python"; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "attnlab needs Python 3.11 or newer with its venv module. Tried: $(PYTHONS)." >&2; \
+	  echo "Install one (on Debian or Ubuntu also its -venv package), or name it: make lab PYTHON=/path/to/python3.12" >&2; \
+	  exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$("$$found" --version)"; \
+	"$$found" -m venv "$(VENV)"
+	@$(PY) -m pip install --quiet --upgrade "pip>=24.1"
+	@touch $@
+
+$(VENV)/.course: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing the course into $(VENV): some minutes the first time"
+	@$(PY) -m pip install --quiet -e ".[course]" -c constraints.txt
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing the course and its tools into $(VENV): some minutes the first time"
+	@$(PY) -m pip install --quiet -e ".[course,test]" -c constraints.txt
+	@touch $(VENV)/.course $@
+
+# For learners.
+
+# Chapter 0 is the start page; until it is there, the first chapter is.
+lab: $(VENV)/.course ## start JupyterLab on the start page
+	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_OPTIONS) \
+	  $(or $(firstword $(sort $(wildcard notebooks/student/[0-9]*.ipynb))),notebooks/student)
+
+# For authors.
+
+editions: $(VENV)/.test ## write the student and solutions notebooks from the sources
+	$(PY) -m coursekit build
+
+book: $(VENV)/.test ## build the website into build/site
+	$(PY) -m coursekit book
+
+slides: $(VENV)/.test ## build the lecture slides into build/slides
+	$(PY) -m coursekit slides
+
+bench: $(VENV)/.test chromium book ## print speed, memory and page weight against their bars
+	$(PY) -m benchmarks
+
+weights: $(VENV)/.test ## make the weights in assets/ again from the scripts in training/
+	@set -e; made=0; for script in training/[a-z0-9]*.py; do \
+	  [ -e "$$script" ] || continue; \
+	  echo "== $$script"; $(PY) "$$script"; made=$$((made + 1)); \
+	done; \
+	if [ $$made = 0 ]; then echo "No chapter trains weights yet: training/ holds no scripts, and nothing was made."; \
+	else echo "$$made script(s) ran; the checksums are in assets/MANIFEST.json."; fi
+
+# Tests. `make test` runs every layer in one pytest run, so its last line counts them all.
+
+lint: $(VENV)/.test ## ruff and mypy
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+test: lint chromium book slides ## lint, drift, unit, exercises, notebooks, website, slides, browser
+	$(PY) -m coursekit check
+	$(PYTEST) $(NBVAL) notebooks/solutions tests/unit tests/exercises tests/notebooks tests/browser
+
+test-unit: $(VENV)/.test ## the library, the widgets' Python side, the tooling, the packaging
+	$(PYTEST) tests/unit
+
+test-exercises: $(VENV)/.test ## every checker against right and wrong answers
+	$(PYTEST) tests/exercises
+
+test-notebooks: $(VENV)/.test ## drift of the editions, and the solutions run again (nbval)
+	$(PY) -m coursekit check
+	$(PYTEST) $(NBVAL) notebooks/solutions tests/notebooks
+
+test-browser: chromium book slides ## live figures, website, slides and JupyterLab in Chromium
+	$(PYTEST) tests/browser
+
+test-colab: $(VENV)/.test ## the notebooks with the versions Colab has, set-up line included
+	$(PYTEST) tests/colab
+
+# Finds Chromium or installs it; says what to do where it can do neither.
+chromium: $(VENV)/.test
+	@$(PY) tests/browser/chromium.py
+
+clean: ## remove what was built and the tools' caches; the environment and your work stay
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks training notebooks -name __pycache__ -type d -prune -exec rm -rf {} +

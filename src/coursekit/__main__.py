@@ -1,0 +1,101 @@
+"""`python -m coursekit build | check | book | slides | workspace`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from coursekit.errors import CourseError
+from coursekit.project import find_project
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; problems are printed as sentences and make the exit code 1."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except CourseError as error:
+        print(*error.problems, sep="\n", file=sys.stderr)
+        return 1
+
+
+# Each command imports what it needs when it runs: a learner's `workspace` has no need of Sphinx.
+
+
+def _build(options: argparse.Namespace) -> int:
+    from coursekit.build import build
+
+    project = find_project(options.root)
+    lines = build(project, options.chapter, force=options.force, overwrite=options.overwrite)
+    print(*lines, sep="\n")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from coursekit.build import stale
+
+    problems = stale(find_project(options.root), options.chapter)
+    if problems:
+        raise CourseError(*problems)
+    print("Every generated notebook is what its source says.")
+    return 0
+
+
+def _book(options: argparse.Namespace) -> int:
+    from coursekit.book import build_book
+
+    index = build_book(find_project(options.root), force=options.force)
+    print(f"The website is ready: open {index}")
+    return 0
+
+
+def _slides(options: argparse.Namespace) -> int:
+    from coursekit.slides import build_slides
+
+    index = build_slides(find_project(options.root), options.chapter, force=options.force)
+    print(f"The slides are ready: open {index}")
+    return 0
+
+
+def _workspace(options: argparse.Namespace) -> int:
+    from coursekit.store import Written, fill_workspace, kept_sentence
+
+    project = find_project(options.root)
+    folder = project.root / options.folder
+    results = fill_workspace(project, folder, overwrite=options.overwrite)
+    for name, result in results.items():
+        path = project.relative(folder / name)
+        print(kept_sentence(path) if result is Written.KEPT else f"{path}: {result.value}.")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m coursekit", description=__doc__)
+    parser.add_argument("--root", type=Path, help="the repository (default: found from here)")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    def command(name: str, run, text: str) -> argparse.ArgumentParser:
+        one = commands.add_parser(name, help=text, description=text)
+        one.set_defaults(run=run)
+        return one
+
+    build = command("build", _build, "write notebooks/student and notebooks/solutions")
+    check = command("check", _check, "say which generated notebooks are stale; runs nothing")
+    book = command("book", _book, "build the website into build/site")
+    slides = command("slides", _slides, "build the lecture slides into build/slides")
+    workspace = command("workspace", _workspace, "copy the student notebooks to your own folder")
+    for one in (build, check, slides):
+        one.add_argument("--chapter", metavar="NN", help="only this chapter, such as 03")
+    for one in (build, book, slides):
+        one.add_argument("--force", action="store_true", help="run unchanged chapters too")
+    for one in (build, workspace):
+        one.add_argument(
+            "--overwrite",
+            action="store_true",
+            help="replace notebooks somebody worked in, saving their version as .bak first",
+        )
+    workspace.add_argument("--folder", default="my_notebooks", help="default: my_notebooks")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

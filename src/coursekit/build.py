@@ -1,0 +1,114 @@
+"""`build` writes the notebooks of every chapter; `check` says which of them are stale."""
+
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from coursekit import editions, store
+from coursekit.editions import Edition
+from coursekit.execute import execute, keep_text_only
+from coursekit.exercises import validate
+from coursekit.project import Project
+from coursekit.source import Chapter, read_chapter, source_files
+
+
+def load_chapters(project: Project, chapter: str | None = None) -> list[Chapter]:
+    """Read and validate every source, so that ids are unique; return the chosen ones."""
+    every = [read_chapter(path, project) for path in source_files(project)]
+    validate(every)
+    chosen = set(source_files(project, chapter))
+    return [one for one in every if one.path in chosen]
+
+
+def build(
+    project: Project, chapter: str | None = None, *, force: bool = False, overwrite: bool = False
+) -> list[str]:
+    """Write both editions of the chosen chapters and return one sentence for each file.
+
+    A solutions notebook is executed only when its cells changed, or with `force`.
+    """
+    lines = []
+    chapters = load_chapters(project, chapter)
+    for one in tqdm(chapters, desc="build", unit="chapter", disable=len(chapters) < 2):
+        student = editions.student(one, project)
+        lines.append(_save(project, student, target(project, student), overwrite))
+        lines.append(_build_solutions(project, one, force, overwrite))
+    return lines
+
+
+def _build_solutions(project: Project, chapter: Chapter, force: bool, overwrite: bool) -> str:
+    edition = editions.solutions(chapter, project)
+    path = target(project, edition)
+    name = project.relative(path)
+    old = store.load(path)
+    if path.exists() and not overwrite and (old is None or not store.is_untouched(old)):
+        return store.kept_sentence(name)  # before minutes are spent on running it
+    fresh = old is not None and old.metadata.get("attnlab", {}).get("cells") == store.cells_hash(
+        edition.notebook
+    )
+    if fresh and not force and old is not None and store.is_untouched(old):
+        for new_cell, old_cell in zip(edition.notebook.cells, old.cells, strict=True):
+            if new_cell.cell_type == "code":
+                new_cell.outputs = old_cell.outputs
+                new_cell.execution_count = old_cell.execution_count
+    else:
+        edition.notebook = keep_text_only(execute(edition, project))
+    return _save(project, edition, path, overwrite)
+
+
+def target(project: Project, edition: Edition) -> Path:
+    """Where an edition is kept: notebooks/student/ or notebooks/solutions/."""
+    return project.notebooks / edition.name / f"{edition.chapter.stem}.ipynb"
+
+
+def _save(project: Project, edition: Edition, path: Path, overwrite: bool) -> str:
+    result = store.write(store.seal(edition.notebook), path, overwrite=overwrite)
+    name = project.relative(path)
+    return store.kept_sentence(name) if result is store.Written.KEPT else f"{name}: {result.value}."
+
+
+def stale(project: Project, chapter: str | None = None) -> list[str]:
+    """One sentence for each generated notebook that is not what its source says. Runs nothing."""
+    problems = []
+    for one in load_chapters(project, chapter):
+        for edition in (editions.student(one, project), editions.solutions(one, project)):
+            problem = _staleness(project, edition)
+            if problem:
+                problems.append(problem)
+    if chapter is None:
+        problems += _orphans(project)
+    return problems
+
+
+def _staleness(project: Project, edition: Edition) -> str | None:
+    path = target(project, edition)
+    name = project.relative(path)
+    found = store.load(path)
+    if found is None:
+        return f"{name}: missing or unreadable; run `python -m coursekit build`."
+    if not store.is_untouched(found):
+        return f"{name}: edited or run since it was made; change {edition.chapter.name} instead."
+    wanted = store.seal(edition.notebook).metadata
+    same_cells = store.cells_hash(found) == wanted["attnlab"]["cells"]
+    if not same_cells or _header(found.metadata) != _header(wanted):
+        return f"{name}: stale, {edition.chapter.name} changed; run `python -m coursekit build`."
+    return None
+
+
+def _header(metadata: dict) -> dict:
+    """The metadata that comes from the source; fingerprints are compared elsewhere."""
+    header = {k: v for k, v in metadata["attnlab"].items() if k not in ("cells", "content")}
+    return {**header, "colab": metadata.get("colab"), "accelerator": metadata.get("accelerator")}
+
+
+def _orphans(project: Project) -> list[str]:
+    """Generated notebooks whose source is gone. A learner's own files carry no such name."""
+    problems = []
+    for folder in (project.student, project.solutions):
+        for path in sorted(folder.glob("*.ipynb")):
+            found = store.load(path)
+            source = found.metadata.get("attnlab", {}).get("source") if found else None
+            if source and not (project.notebooks / source).exists():
+                name = project.relative(path)
+                problems.append(f"{name}: notebooks/{source} is gone; delete this notebook too.")
+    return problems

@@ -1,0 +1,114 @@
+"""Running a notebook from its first cell to its last, the same way every time."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode, from_dict
+from tqdm.auto import tqdm
+
+from coursekit.editions import Edition
+from coursekit.errors import CourseError
+from coursekit.project import Project
+
+SECONDS_PER_CELL = 900
+
+
+def execute(edition: Edition, project: Project) -> NotebookNode:
+    """Run every cell and return the executed notebook; the edition itself stays as it was.
+
+    A cell that fails ends the run with the file and line it was written on.
+    """
+    notebook: NotebookNode = from_dict(edition.notebook)
+    chapter = edition.chapter
+    bar = tqdm(total=len(notebook.cells), desc=f"run {chapter.stem}", unit="cell", leave=False)
+
+    def done(cell: Any, cell_index: int, **_: Any) -> None:
+        bar.update(cell_index + 1 - bar.n)
+
+    # A folder of its own: a chapter must not depend on where it runs, nor leave files behind.
+    with tempfile.TemporaryDirectory() as folder, kernel_environment(project), bar:
+        client = NotebookClient(
+            notebook,
+            timeout=SECONDS_PER_CELL,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
+            record_timing=False,
+            store_widget_state=False,
+            coalesce_streams=True,
+            extra_arguments=["--log-level=ERROR"],
+            on_cell_complete=done,
+        )
+        try:
+            client.execute()
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise CourseError(_failure(edition, notebook, error)) from None
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+    notebook.metadata["language_info"] = edition.notebook.metadata["language_info"]
+    return notebook
+
+
+def keep_text_only(notebook: NotebookNode) -> NotebookNode:
+    """Leave what can be compared on another machine: printed text and plain representations."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [kept for output in cell.outputs if (kept := _text_of(output))]
+    return notebook
+
+
+def _text_of(output: NotebookNode) -> NotebookNode | None:
+    if output.output_type == "stream":
+        return output if output.name == "stdout" else None
+    if output.output_type == "error":
+        return output
+    text = output.get("data", {}).get("text/plain")
+    if text is None:
+        return None
+    output.data = {"text/plain": text}
+    output.metadata = {}
+    return output
+
+
+def _failure(edition: Edition, notebook: NotebookNode, error: Exception) -> str:
+    """`file:line: sentence` for the first cell that did not finish."""
+    name = edition.chapter.name
+    for cell, line in zip(notebook.cells, edition.lines, strict=True):
+        if cell.cell_type != "code":
+            continue
+        for output in cell.outputs:
+            if output.output_type == "error" and "raises-exception" not in cell.metadata.get(
+                "tags", []
+            ):
+                return f"{name}:{line}: the cell failed with {output.ename}: {output.evalue}"
+    return f"{name}: the notebook could not be run: {type(error).__name__}: {error}"
+
+
+@contextmanager
+def kernel_environment(project: Project) -> Iterator[None]:
+    """The environment kernels inherit: one thread, a fixed hash seed, this repository's sources."""
+    wanted = {
+        "OMP_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+        "TQDM_DISABLE": "1",
+        "PYTHONPATH": _joined(project.src, os.environ.get("PYTHONPATH")),
+    }
+    before = {key: os.environ.get(key) for key in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+
+
+def _joined(first: Path, rest: str | None) -> str:
+    return f"{first.resolve()}{os.pathsep}{rest}" if rest else str(first.resolve())

@@ -1,0 +1,153 @@
+"""A chapter as its author wrote it: notebooks/NN_name.py, read into cells that know their lines."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+from jupytext.stringparser import StringParser
+
+from coursekit.errors import CourseError
+from coursekit.project import Project
+
+SLIDE_TAGS = ("slide", "subslide", "fragment", "notes")
+ROLES = ("exercise", "stub", "hint", "solution", "check")
+TAGS = {*SLIDE_TAGS, *ROLES, "slides-only", "hide-input", "nbval-ignore-output", "raises-exception"}
+HEADER_KEYS = {"number": int, "title": str, "minutes": int, "summary": str, "gpu": bool}
+FILE_NAME = re.compile(r"(?P<gpu>gpu_)?(?P<number>\d\d)_[a-z0-9_]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One cell of the source: markdown or code, its tags, and the line it starts on."""
+
+    kind: str
+    text: str
+    line: int
+    tags: tuple[str, ...] = ()
+    exercise: str | None = None
+
+    @property
+    def role(self) -> str | None:
+        """What the cell is in an exercise: exercise, stub, hint, solution or check."""
+        return next((tag for tag in self.tags if tag in ROLES), None)
+
+    @property
+    def slide(self) -> str | None:
+        """What the cell is in the lecture: slide, subslide, fragment, notes, or nothing."""
+        return next((tag for tag in self.tags if tag in SLIDE_TAGS), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chapter:
+    """One source file: what its header says, and its cells."""
+
+    path: Path
+    name: str  # "notebooks/03_self_attention.py": how messages call the file
+    number: int
+    title: str
+    minutes: int
+    summary: str
+    gpu: bool
+    cells: tuple[Cell, ...]
+
+    @property
+    def stem(self) -> str:
+        return self.path.stem
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in HEADER_KEYS}
+
+
+def source_files(project: Project, chapter: str | None = None) -> list[Path]:
+    """The sources in reading order; with `chapter` ("03" or "3") only that chapter's."""
+    files = [p for p in project.notebooks.glob("*.py") if FILE_NAME.fullmatch(p.stem)]
+    files.sort(key=lambda p: (p.stem.removeprefix("gpu_")[:2], p.stem.startswith("gpu_"), p.stem))
+    if chapter is None:
+        return files
+    chosen = [p for p in files if p.stem.removeprefix("gpu_")[:2] == chapter.zfill(2)]
+    if not chosen:
+        raise CourseError(f"There is no chapter {chapter!r} in notebooks/.")
+    return chosen
+
+
+def read_chapter(path: Path, project: Project) -> Chapter:
+    """Read one source. A header that says too little or a tag nobody knows is refused."""
+    name = project.relative(path)
+    text = path.read_text(encoding="utf-8")
+    notebook = jupytext.reads(text, fmt="py:percent")
+    lines = _cell_lines(text)
+    if len(lines) != len(notebook.cells):
+        raise CourseError(
+            f"{name}:1: {len(notebook.cells)} cells but {len(lines)} '# %%' markers; "
+            "put every cell, from the first, under its own '# %%' line."
+        )
+    problems: list[str] = []
+    cells = []
+    for raw, line in zip(notebook.cells, lines, strict=True):
+        tags = tuple(raw.metadata.get("tags", ()))
+        problems += [
+            f"{name}:{line}: the tag {tag!r} is unknown; known are {', '.join(sorted(TAGS))}."
+            for tag in tags
+            if tag not in TAGS
+        ]
+        exercise = raw.metadata.get("exercise")
+        cells.append(
+            Cell(
+                kind=raw.cell_type,
+                text=raw.source.strip("\n"),
+                line=line,
+                tags=tags,
+                exercise=None if exercise is None else str(exercise),
+            )
+        )
+    header, header_problems = _header(notebook.metadata.get("attnlab"), path, name)
+    problems = header_problems + problems
+    if problems:
+        raise CourseError(*problems)
+    return Chapter(path=path, name=name, cells=tuple(cells), **header)
+
+
+def _header(found: Any, path: Path, name: str) -> tuple[dict[str, Any], list[str]]:
+    """The `attnlab` block of the header, with defaults, and what is wrong with it."""
+    if not isinstance(found, dict):
+        return {}, [f"{name}:1: the header has no attnlab block (number, title, minutes, summary)."]
+    header = {"gpu": False, **found}
+    problems = []
+    for key, kind in HEADER_KEYS.items():
+        if key not in header:
+            problems.append(f"{name}:1: the header's attnlab block lacks {key!r}.")
+        elif type(header[key]) is not kind:
+            problems.append(
+                f"{name}:1: attnlab.{key} is {header[key]!r}; expected {kind.__name__}."
+            )
+    problems += [
+        f"{name}:1: attnlab.{key} in the header is unknown; known are {', '.join(HEADER_KEYS)}."
+        for key in header
+        if key not in HEADER_KEYS
+    ]
+    match = FILE_NAME.fullmatch(path.stem)
+    if match is None:
+        problems.append(f"{name}:1: name the file NN_name.py or gpu_NN_name.py.")
+    elif not problems:
+        if int(match["number"]) != header["number"]:
+            problems.append(
+                f"{name}:1: the file name says chapter {int(match['number'])}, "
+                f"the header says {header['number']}."
+            )
+        if bool(match["gpu"]) != header["gpu"]:
+            problems.append(f"{name}:1: gpu_ in the file name and gpu: true go together.")
+    return header, problems
+
+
+def _cell_lines(text: str) -> list[int]:
+    """The line number of every '# %%' marker that is not inside a string."""
+    parser = StringParser("python")
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not parser.is_quoted() and re.match(r"# ?%%(\s|%|\[|$)", line):
+            found.append(number)
+        parser.read_line(line)
+    return found

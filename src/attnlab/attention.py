@@ -1,10 +1,10 @@
-"""Attention: every query takes a weighted mean of the values, weighted by how well it matches the keys.
+"""Attention: each query takes a mean of the values, weighted by how well it matches the keys.
 
     weights(q, k)      = softmax(score(q, k) · scale / temperature + bias), where the mask allows
     attention(q, k, v) = weights(q, k) @ v
 
-Shapes: B batch, H heads, L queries, S keys, D head width. Everything is written for (B, H, L, D), but the
-leading axes may be any or none: (L, D) and (B, windows, H, L, D) work as well.
+Shapes: B batch, H heads, L queries, S keys, D head width. Everything is written for (B, H, L, D),
+but the leading axes may be any or none: (L, D) and (B, windows, H, L, D) work as well.
 
 Masks are bool, True = may attend; `bias` is added to the scores and is a separate thing.
 `scores.py` holds the score functions, `masks.py` the masks, `fused.py` the fast kernel.
@@ -34,7 +34,7 @@ def softmax(scores: Tensor, mask: Tensor | None = None, off_by_one: bool = False
         return torch.softmax(F.pad(scores, (1, 0)), dim=-1)[..., 1:]
     if mask is None:
         return torch.softmax(scores, dim=-1)
-    # −∞ in a whole row would give 0/0 = NaN, forwards and backwards: open such rows, then clear them.
+    # A whole row of −∞ gives 0/0 = NaN, forwards and backwards: open such rows, then clear them.
     empty = ~mask.any(dim=-1, keepdim=True)
     scores = scores.masked_fill(~(mask | empty), -torch.inf)
     return torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
@@ -53,7 +53,7 @@ def weights(
     off_by_one: bool = False,
 ) -> Tensor:
     """The attention weights, (B, H, L, S): row i says how query i spreads over the keys."""
-    check_inputs(q, k, None, mask, bias, score, temperature)
+    check_inputs(q, k, None, mask, bias, score, scale, temperature)
     k = share_heads(k, q)
     scores = score(q, k) * (_scale(q, score, scale) / temperature)  # (B, H, L, S)
     check_scores(scores, q, k, score)
@@ -82,11 +82,11 @@ def attention(
     - `bias`: added to the scores (relative positions, ALiBi).
     - `causal`: aligned at the lower right, so the last query sees every key, also with a KV cache.
     - `scale`: 1/√D for the dot product and 1 for other scores, unless given.
-    - `k` and `v` may have fewer heads, if their number divides H (grouped queries, Ainslie et al. 2023).
+    - `k` and `v` may have fewer heads, if their number divides H (Ainslie et al. 2023).
     - A query that may see no key at all gets zeros.
     - `dropout` acts on the weights whenever it is above 0: pass 0 when not training.
     """
-    check_inputs(q, k, v, mask, bias, score, temperature, dropout)
+    check_inputs(q, k, v, mask, bias, score, scale, temperature, dropout)
     if score is dot and not listening():
         factor = _scale(q, score, scale) / temperature
         return fused_attention(

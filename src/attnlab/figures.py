@@ -63,7 +63,7 @@ def use_style() -> None:
 
 
 class Picture:
-    """What `show` displays: an HTML figure with alt text, and a line of text where there is no HTML."""
+    """What `show` displays: a figure with alt text, and a line of text where there is no HTML."""
 
     def __init__(self, png: bytes, alt: str, caption: str, width: int) -> None:
         self.png, self.alt, self.caption, self.width = png, alt, caption, width
@@ -76,8 +76,8 @@ class Picture:
         words = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         return (
             '<figure style="margin: 1em 0">'
-            f'<img src="data:image/png;base64,{data}" alt="{html.escape(self.alt)}" width="{self.width}"'
-            ' style="max-width: 100%; height: auto; background: white">'
+            f'<img alt="{html.escape(self.alt)}" src="data:image/png;base64,{data}"'
+            f' width="{self.width}" style="max-width: 100%; height: auto; background: white">'
             f"{words}</figure>"
         )
 
@@ -129,14 +129,15 @@ def heatmap(
             axis.set_ticks(np.arange(count), list(labels))
     if columns is not None:
         crowded = sum(len(label) for label in columns) > 28
-        ax.tick_params(axis="x", rotation=60 if crowded else 0)
+        if crowded:
+            plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     if numbers if numbers is not None else values.size <= 64 and max(values.shape) <= 10:
         dark, light = image.get_clim()
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
-                ink = "black" if value - dark > 0.55 * (light - dark) else "white"
+                ink = "black" if value - dark > 0.47 * (light - dark) else "white"
                 ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", color=ink, size=11)
     if colourbar:
         ax.figure.colorbar(image, ax=ax, shrink=0.85)
@@ -148,8 +149,8 @@ def _check_labels(
 ) -> None:
     if values.ndim != 2:
         raise ValueError(
-            f"matrix has shape {values.shape}, but a heatmap has rows and columns: choose one head and "
-            "one sentence, for example weights[0, 0]."
+            f"matrix has shape {values.shape}, but a heatmap has rows and columns: choose one "
+            "head and one sentence, for example weights[0, 0]."
         )
     for name, labels, count in (
         ("rows", rows, values.shape[0]),
@@ -157,6 +158,6 @@ def _check_labels(
     ):
         if labels is not None and len(labels) != count:
             raise ValueError(
-                f"{len(labels)} labels were given for {count} {name}, but each of the {name} needs one: "
-                f"the matrix has shape {values.shape}."
+                f"{len(labels)} labels were given for {count} {name}, but each needs one: the "
+                f"matrix has shape {values.shape}."
             )

@@ -116,11 +116,13 @@ def merge(x: Tensor) -> Tensor:
 def _check_sizes(width: int, heads: int, kv_heads: int) -> None:
     if heads < 1 or width % heads:
         raise ValueError(
-            f"width {width} cannot be split into {heads} heads: choose a number of heads that divides it."
+            f"width {width} cannot be split into {heads} heads: choose a number of heads that "
+            "divides the width."
         )
     if kv_heads < 1 or heads % kv_heads:
         raise ValueError(
-            f"{heads} heads cannot share {kv_heads} kv_heads evenly: choose kv_heads that divides {heads}."
+            f"{heads} heads cannot share {kv_heads} kv_heads evenly: choose a number of kv_heads "
+            f"that divides {heads}."
         )
 
 
@@ -128,6 +130,7 @@ def _check_widths(layer: MultiHead, x: Tensor, context: Tensor) -> None:
     for name, given, projection in (("x", x, layer.query), ("context", context, layer.key)):
         if given.dim() < 3 or given.shape[-1] != projection.in_features:
             raise ValueError(
-                f"{name} has shape {tuple(given.shape)}, but (batch, length, {projection.in_features}) is "
-                "expected: add a missing batch axis with [None], or project to this width."
+                f"{name} has shape {tuple(given.shape)}, but (batch, length, "
+                f"{projection.in_features}) is expected: add a missing batch axis with [None], "
+                "or project to this width."
             )

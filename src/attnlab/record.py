@@ -4,12 +4,12 @@
         model(x)
     maps["layers.0.self_attention"]              # (B, H, L, S), detached, before dropout
 
-Keys are module paths, as in `model.named_modules()`: `model.get_submodule(path)` is the module whose
-`forward` called `attention()`; the model itself is `""`. A module that called once holds a tensor; one that
-called several times (an RNN decoder) holds a list, in order of the calls.
+Keys are module paths, as in `model.named_modules()`: `model.get_submodule(path)` is the module
+whose `forward` called `attention()`; the model itself is `""`. A module that called once holds a
+tensor; one that called several times (an RNN decoder) holds a list, in order of the calls.
 
-While somebody records, the recorded calls take the explicit way instead of the fused kernel. Nothing is
-stored outside the block, and no module keeps a trace of it.
+While somebody records, the recorded calls take the explicit way instead of the fused kernel.
+Nothing is stored outside the block, and no module keeps a trace of it.
 """
 
 import threading
@@ -74,8 +74,8 @@ def record(model: nn.Module, names: str | Iterable[str] | None = None) -> Iterat
     """
     if not isinstance(model, nn.Module):
         raise TypeError(
-            f"record was given a {type(model).__name__}, but it watches modules: pass the nn.Module "
-            "whose forward calls attention()."
+            f"record was given a {type(model).__name__}, but it watches modules: pass the "
+            "nn.Module whose forward calls attention()."
         )
     patterns = (names,) if isinstance(names, str) else None if names is None else tuple(names)
     recorder = _Recorder(patterns)

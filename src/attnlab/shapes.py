@@ -1,6 +1,7 @@
 """One clear sentence for every input that attention cannot take.
 
-Each says what was given, what was expected, and how to put it right.
+Each sentence says what was given, what was expected, and how to put it right. The checks look at
+shapes and types only, never at the numbers inside, so they cost microseconds.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,12 @@ from attnlab.scores import dot
 Score = Callable[[Tensor, Tensor], Tensor]
 
 
+def scores_shape(q: Tensor, k: Tensor) -> tuple[int, ...]:
+    """(B, H, L, S); keys with fewer heads are shared out, axes of size 1 are stretched."""
+    lead = (max(a, b) for a, b in zip(q.shape[:-2], k.shape[:-2], strict=True))
+    return (*lead, q.shape[-2], k.shape[-2])
+
+
 def check_inputs(
     q: Tensor,
     k: Tensor,
@@ -21,159 +28,168 @@ def check_inputs(
     mask: Mask | Tensor | None,
     bias: Tensor | None,
     score: Score,
+    scale: float | None,
     temperature: float,
     dropout: float = 0.0,
 ) -> None:
     """Raise TypeError or ValueError, in one sentence, at the first thing that does not fit."""
-    given = {"q": q, "k": k} if v is None else {"q": q, "k": k, "v": v}
-    _check_tensors(given)
+    tensors = {"q": q, "k": k} if v is None else {"q": q, "k": k, "v": v}
+    for name, x in tensors.items():
+        _check_tensor(name, x)
+    for name, x in tensors.items():
+        _check_like_q(name, x, q)
     _check_shapes(q, k, v, score)
-    if not temperature > 0:
-        raise ValueError(
-            f"temperature is {temperature}, but it divides the scores and must be above 0: use a small "
-            "one such as 0.01 for a nearly hard choice."
-        )
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is {dropout}, but it is a probability: use 0 ≤ dropout < 1.")
+    _check_numbers(scale, temperature, dropout)
     if mask is not None:
-        _check_mask(mask, q, k)
+        _check_mask(mask, q)
+        _check_broadcast("mask", tuple(mask.shape), scores_shape(q, k))
     if bias is not None:
-        _check_bias(bias, q, k)
+        _check_bias(bias, q)
+        _check_broadcast("bias", tuple(bias.shape), scores_shape(q, k))
 
 
 def check_scores(scores: Tensor, q: Tensor, k: Tensor, score: Score) -> None:
     """A score function of one's own must give one number for each query and key."""
     expected = scores_shape(q, k)
-    if tuple(scores.shape) != expected:
+    if scores.shape != expected:
         name = getattr(score, "__name__", type(score).__name__)
         raise ValueError(
-            f"score {name} returned shape {tuple(scores.shape)}, but one number for each query and key is "
-            f"{expected}: compare q (..., L, 1, D) with k (..., 1, S, D) and sum over the last axis."
+            f"score {name} returned shape {tuple(scores.shape)}, but {expected} is expected, one "
+            "number for each query and key: compare q (…, L, 1, D) with k (…, 1, S, D), sum over D."
         )
 
 
-def scores_shape(q: Tensor, k: Tensor) -> tuple[int, ...]:
-    """(B, H, L, S); keys with fewer heads are shared out, axes of size 1 are stretched."""
-    lead = (max(a, b) for a, b in zip(q.shape[:-2], k.shape[:-2], strict=True))
-    return (*lead, q.shape[-2], k.shape[-2])
+def _check_tensor(name: str, x: Tensor) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{name} is a {type(x).__name__}, but attention works on tensors: use "
+            f"torch.as_tensor({name}, dtype=torch.float32)."
+        )
+    if not x.is_floating_point():
+        raise TypeError(
+            f"{name} has dtype {_dtype(x)}, but attention needs floating-point numbers: use "
+            f"{name}.float()."
+        )
+    if x.dim() < 2:
+        raise ValueError(
+            f"{name} has shape {tuple(x.shape)}, but at least (length, width) is expected: add an "
+            f"axis with {name}[None]."
+        )
 
 
-def _check_tensors(given: dict[str, Tensor]) -> None:
-    for name, x in given.items():
-        if not isinstance(x, Tensor):
-            raise TypeError(
-                f"{name} is a {type(x).__name__}, but attention works on tensors: use "
-                f"torch.as_tensor({name}, dtype=torch.float32)."
-            )
-        if not x.is_floating_point():
-            raise TypeError(
-                f"{name} has dtype {_name(x)}, but attention needs floating-point numbers: use {name}.float()."
-            )
-        if x.dim() < 2:
-            raise ValueError(
-                f"{name} has shape {tuple(x.shape)}, but attention needs at least (length, width): add an "
-                f"axis with {name}[None]."
-            )
-    q = given["q"]
-    autocast = torch.is_autocast_enabled(q.device.type)  # then torch itself makes dtypes agree
-    for name, x in given.items():
-        if x.device != q.device:
-            raise ValueError(
-                f"{name} is on {x.device} and q on {q.device}: move both to one device with {name}.to(q.device)."
-            )
-        if x.dtype != q.dtype and not autocast:
-            raise TypeError(
-                f"{name} has dtype {_name(x)} and q {_name(q)}: make them equal with {name}.to(q.dtype)."
-            )
-        if x.dim() != q.dim():
-            raise ValueError(
-                f"{name} has {x.dim()} axes, shape {tuple(x.shape)}, and q has {q.dim()}, shape "
-                f"{tuple(q.shape)}: give them the same number of axes, for example with {name}[None]."
-            )
+def _check_like_q(name: str, x: Tensor, q: Tensor) -> None:
+    _check_device(name, x, q)
+    if x.dtype != q.dtype and not _autocast(q):
+        raise TypeError(
+            f"{name} has dtype {_dtype(x)} and q has {_dtype(q)}, but they must be equal: use "
+            f"{name}.to(q.dtype)."
+        )
+    if x.dim() != q.dim():
+        raise ValueError(
+            f"{name} has shape {tuple(x.shape)} and q has {tuple(q.shape)}, but both need the same "
+            f"number of axes: add leading ones, such as {name}[None]."
+        )
 
 
 def _check_shapes(q: Tensor, k: Tensor, v: Tensor | None, score: Score) -> None:
+    shapes = f"q has shape {tuple(q.shape)} and k has {tuple(k.shape)}"
     if score is dot and q.shape[-1] != k.shape[-1]:
         raise ValueError(
-            f"q has width {q.shape[-1]} and k has width {k.shape[-1]}, but a dot product needs equal widths: "
-            "project one of them, or use score=Bilinear(query_width, key_width)."
+            f"{shapes}, but a dot product needs equal widths (the last axis): project one of them, "
+            "or use score=Bilinear(query_width, key_width)."
         )
     if v is not None and v.shape[:-1] != k.shape[:-1]:
         raise ValueError(
-            f"v has shape {tuple(v.shape)} and k has shape {tuple(k.shape)}, but every key needs one value: "
-            "all axes but the last must be equal."
+            f"v has shape {tuple(v.shape)} and k has {tuple(k.shape)}, but every key needs one "
+            "value: make all axes but the last equal."
         )
-    for axis in range(-3, -q.dim() - 1, -1):
+    for axis in range(-q.dim(), -2):
         ours, theirs = q.shape[axis], k.shape[axis]
-        if ours == theirs or 1 in (ours, theirs):
+        if ours == theirs or ours == 1 or theirs == 1:
             continue
-        if axis == -3 and q.dim() >= 4:
-            if ours % theirs:
-                raise ValueError(
-                    f"q has {ours} heads and k has {theirs}, but heads of k are shared out evenly: the number "
-                    f"of heads of k and v must divide {ours}."
-                )
-        else:
+        if axis != -3 or q.dim() < 4:
             raise ValueError(
-                f"q has shape {tuple(q.shape)} and k has shape {tuple(k.shape)}, which differ in axis {axis}: "
-                "leading axes must be equal, or 1 in one of the two."
+                f"{shapes}, which differ in axis {axis}: make the leading axes equal, or 1 in one."
+            )
+        if ours % theirs:
+            raise ValueError(
+                f"{shapes}, but {ours} heads of q cannot share {theirs} heads of k evenly: use a "
+                f"number of heads for k and v that divides {ours}."
             )
 
 
-def _check_mask(mask: Mask | Tensor, q: Tensor, k: Tensor) -> None:
-    if not isinstance(mask, Mask):
-        if not isinstance(mask, Tensor):
+def _check_numbers(scale: float | None, temperature: float, dropout: float) -> None:
+    for name, number in (("scale", scale), ("temperature", temperature)):
+        if isinstance(number, Tensor):
             raise TypeError(
-                f"mask is a {type(mask).__name__}, but a bool tensor or a Mask from attnlab.masks is expected: "
-                "use torch.as_tensor(mask, dtype=torch.bool)."
+                f"{name} is a tensor, but a plain number is expected: to learn it, multiply q by it "
+                f"before the call; else use {name}.item()."
             )
-        if mask.dtype != torch.bool:
-            fix = (
-                "add it as bias=, or use mask > -inf"
-                if mask.is_floating_point()
-                else "use mask.bool()"
-            )
-            raise TypeError(
-                f"mask has dtype {_name(mask)}, but a mask is bool, True = may attend: {fix}."
-            )
-        _check_device("mask", mask, q)
-    _check_broadcast("mask", tuple(mask.shape), scores_shape(q, k))
+    if not temperature > 0:
+        raise ValueError(
+            f"temperature is {temperature}, but it divides the scores and must be above 0: use a "
+            "small one such as 0.01 for a nearly hard choice."
+        )
+    if not 0 <= dropout < 1:
+        raise ValueError(
+            f"dropout is {dropout}, but a probability is expected: use 0 ≤ dropout < 1."
+        )
 
 
-def _check_bias(bias: Tensor, q: Tensor, k: Tensor) -> None:
+def _check_mask(mask: Mask | Tensor, q: Tensor) -> None:
+    if isinstance(mask, Mask):
+        return
+    if not isinstance(mask, Tensor):
+        raise TypeError(
+            f"mask is a {type(mask).__name__}, but a bool tensor or a Mask is expected: use "
+            "torch.as_tensor(mask, dtype=torch.bool)."
+        )
+    if mask.dtype != torch.bool:
+        additive = "pass what is added to scores as bias=, or use mask > -torch.inf"
+        raise TypeError(
+            f"mask has dtype {_dtype(mask)}, but bool is expected, True = may attend: "
+            f"{additive if mask.is_floating_point() else 'use mask.bool()'}."
+        )
+    _check_device("mask", mask, q)
+
+
+def _check_bias(bias: Tensor, q: Tensor) -> None:
     if not isinstance(bias, Tensor):
         raise TypeError(
-            f"bias is a {type(bias).__name__}, but a tensor is expected that broadcasts to the scores: use "
+            f"bias is a {type(bias).__name__}, but a tensor to add to the scores is expected: use "
             "torch.as_tensor(bias)."
         )
     if bias.dtype == torch.bool:
         raise TypeError("bias has dtype bool, but it is added to the scores: pass it as mask=.")
-    autocast = torch.is_autocast_enabled(q.device.type)
-    if bias.dtype != q.dtype and not (autocast and bias.is_floating_point()):
+    if bias.dtype != q.dtype and not (_autocast(q) and bias.is_floating_point()):
         raise TypeError(
-            f"bias has dtype {_name(bias)} and q {_name(q)}: make them equal with bias.to(q.dtype)."
+            f"bias has dtype {_dtype(bias)} and q has {_dtype(q)}, but they must be equal: use "
+            "bias.to(q.dtype)."
         )
     _check_device("bias", bias, q)
-    _check_broadcast("bias", tuple(bias.shape), scores_shape(q, k))
 
 
 def _check_device(name: str, x: Tensor, q: Tensor) -> None:
     if x.device != q.device:
         raise ValueError(
-            f"{name} is on {x.device} and q on {q.device}: move it with {name}.to(q.device)."
+            f"{name} is on {x.device} and q is on {q.device}, but both must be on one device: use "
+            f"{name}.to(q.device)."
         )
 
 
 def _check_broadcast(name: str, shape: tuple[int, ...], scores: tuple[int, ...]) -> None:
-    fits = len(shape) <= len(scores) and all(
-        own in (1, full) for own, full in zip(reversed(shape), reversed(scores), strict=False)
-    )
-    if not fits:
+    pairs = zip(reversed(shape), reversed(scores), strict=False)
+    if len(shape) > len(scores) or any(own not in (1, full) for own, full in pairs):
         raise ValueError(
-            f"{name} has shape {shape}, but the scores have shape {scores}: make the {name} broadcast to "
-            "(..., queries, keys), with 1 for an axis it does not depend on."
+            f"{name} has shape {shape}, but it must broadcast to the scores {scores}: end it with "
+            "(queries, keys), with 1 for every axis it does not depend on."
         )
 
 
-def _name(x: Tensor) -> str:
+def _autocast(q: Tensor) -> bool:
+    """Under autocast torch itself makes the dtypes agree."""
+    return torch.is_autocast_enabled(q.device.type)
+
+
+def _dtype(x: Tensor) -> str:
     return str(x.dtype).removeprefix("torch.")

@@ -1,0 +1,196 @@
+"""Fixtures of the browser tests: the built course, a server on loopback, a page that is watched."""
+
+import contextlib
+import functools
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
+
+from attnlab.widgets import static_page
+from tests.browser import chromium
+from tests.browser.live import wait_until_alive
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build"
+SITE = BUILD / "site"
+SLIDES = BUILD / "slides"
+SCREENSHOTS = BUILD / "screenshots"
+HOME = ("http://127.0.0.1:", "ws://127.0.0.1:", "file://", "data:", "blob:", "about:")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium.find()
+    if path is None:
+        pytest.fail(chromium.HELP)
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=path, args=chromium.options())
+        yield made
+        made.close()
+
+
+class Watch:
+    """Keeps what a page must not do: reach outside, or complain in the console."""
+
+    def __init__(self) -> None:
+        self.outside: list[str] = []
+        self.errors: list[str] = []
+
+    def follow(self, page: Page) -> None:
+        page.context.route(lambda url: not url.startswith(HOME), self._refuse)
+        page.on("request", self._request)
+        page.on("websocket", lambda socket: self._address(socket.url))
+        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        page.on("dialog", self._dialog)
+        page.on("console", self._console)
+
+    def _refuse(self, route: Route) -> None:
+        self._address(route.request.url)
+        route.abort()
+
+    def _request(self, request: Request) -> None:
+        self._address(request.url)
+
+    def _address(self, url: str) -> None:
+        if not url.startswith(HOME) and url not in self.outside:
+            self.outside.append(url)
+
+    def _console(self, message: Any) -> None:
+        if message.type == "error":
+            self.errors.append(f"console: {message.text} ({message.location.get('url', '')})")
+
+    def _dialog(self, dialog: Any) -> None:
+        self.errors.append(f"a dialog opened: {dialog.message}")
+        dialog.dismiss()
+
+    def verdict(self) -> None:
+        assert not self.outside, f"the page asked for something that is not ours: {self.outside}"
+        assert not self.errors, f"the page complained: {self.errors}"
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Make a watched page; options are the browser context's, such as `viewport`."""
+    watches: list[Watch] = []
+    with contextlib.ExitStack() as stack:
+
+        def make(**options: Any) -> Page:
+            context = stack.enter_context(browser.new_context(**options))
+            page = context.new_page()
+            page.set_default_timeout(60_000)
+            watch = Watch()
+            watch.follow(page)
+            watches.append(watch)
+            return page
+
+        yield make
+    for watch in watches:
+        watch.verdict()
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page(viewport={"width": 1280, "height": 900})
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve a folder on loopback and give its address."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    with serving(BUILD) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The built website, and not yesterday's."""
+    if not (SITE / "index.html").is_file():
+        pytest.fail("the website is not built: run make book")
+    scripts = list(SITE.rglob(static_page.SCRIPT))
+    if not scripts or scripts[0].read_text(encoding="utf-8") != static_page.script():
+        pytest.fail("the website holds older live figures than src/attnlab/widgets: run make book")
+    return SITE
+
+
+@pytest.fixture(scope="session")
+def slides() -> Path:
+    if not list(SLIDES.glob("*.html")):
+        pytest.fail("the slides are not built: run make slides")
+    return SLIDES
+
+
+@pytest.fixture
+def address(request: pytest.FixtureRequest, server: str) -> Callable[[Path], str]:
+    """The address of a built file, over HTTP or from the disk."""
+
+    def of(path: Path, scheme: str = "http") -> str:
+        if scheme == "file":
+            return path.as_uri()
+        return f"{server}/{path.relative_to(BUILD).as_posix()}"
+
+    return of
+
+
+@pytest.fixture
+def shoot() -> Callable[..., Path]:
+    """Keep a picture for people to look at; build/ is not in git."""
+
+    def take(page: Page, name: str, **options: Any) -> Path:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        path = SCREENSHOTS / f"{name}.png"
+        page.screenshot(path=path, animations="disabled", **options)
+        return path
+
+    return take
+
+
+@pytest.fixture
+def open_alive(page: Page) -> Callable[[str], Page]:
+    """Open an address and wait until its figures live and its formulas are set."""
+
+    def go(url: str) -> Page:
+        page.goto(url)
+        wait_until_alive(page)
+        return page
+
+    return go
+
+
+@pytest.fixture
+def made_page(
+    tmp_path: Path, open_alive: Callable[[str], Page]
+) -> Callable[..., Page]:
+    """Open a bare page of our own that holds the given live figures."""
+
+    def make(*figures: Any) -> Page:
+        script, style = static_page.write_assets(tmp_path)
+        body = "\n".join(figure.to_html() for figure in figures)
+        (tmp_path / "page.html").write_text(
+            f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
+            f'<title>Figures</title><link rel="stylesheet" href="{style}">'
+            f'<script defer src="{script}"></script><body>{body}</body></html>',
+            encoding="utf-8",
+        )
+        return open_alive((tmp_path / "page.html").as_uri())
+
+    return make

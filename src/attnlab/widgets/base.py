@@ -48,6 +48,10 @@ def stylesheet(name: str) -> str:
     return shared + (own.read_text(encoding="utf-8") if own.exists() else "")
 
 
+class FigureError(traitlets.TraitError, ValueError):
+    """A live figure was given something it cannot draw. The message says what and how to fix it."""
+
+
 def _pack(array: np.ndarray | None, _widget: object = None) -> dict[str, Any] | None:
     if array is None:
         return None
@@ -59,6 +63,59 @@ def _unpack(value: dict[str, Any] | None, _widget: object = None) -> np.ndarray 
     if value is None:
         return None
     return np.frombuffer(bytes(value["data"]), dtype=value["dtype"]).reshape(value["shape"]).copy()
+
+
+def as_array(name: str, value: Any, dtype: str = "float32") -> np.ndarray:
+    """Lists, NumPy, torch or a `masks.Mask` as a finite float32 or bool array, or say why not."""
+    if hasattr(value, "dense"):
+        value = value.dense()
+    if hasattr(value, "detach"):  # a torch tensor, maybe with a gradient, maybe on a GPU
+        value = value.detach().cpu()
+        value = (value.float() if value.is_floating_point() else value).numpy()
+    try:
+        given = np.asarray(value)
+        array = given.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise FigureError(
+            f"{name} must be an array of numbers (nested lists, NumPy or torch), "
+            f"but could not be read as one: {error}."
+        ) from None
+    if dtype == "bool" and given.dtype.kind != "b":
+        raise FigureError(
+            f"{name} holds {given.dtype} numbers, but a mask is bool with True = may attend. "
+            "From 0 and 1, use (mask == 1); from 0 and -inf, use (mask == 0)."
+        )
+    if dtype != "bool" and not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise FigureError(
+            f"{name} holds {array[where]} at {where}: a live figure needs finite numbers."
+        )
+    return array
+
+
+class Words(traitlets.TraitType):
+    """A list of labels: anything that turns into text, one label each."""
+
+    info_text = "a list of labels"
+
+    def __init__(self, **kwargs: Any):
+        super().__init__([], **kwargs)
+        self.tag(sync=True)
+
+    def validate(self, obj: Any, value: Any) -> list[str]:
+        if isinstance(value, str | bytes):
+            raise FigureError(
+                f"{self.name} is one string, {value[:20]!r}: give a list, "
+                f"for instance {self.name}=text.split()."
+            )
+        try:
+            words = [str(word) for word in value]
+        except TypeError:
+            raise FigureError(
+                f"{self.name} is a {type(value).__name__}: give a list of strings."
+            ) from None
+        # A lone surrogate (half a character) cannot travel as UTF-8.
+        return [word.encode("utf-8", "replace").decode("utf-8") for word in words]
 
 
 class Array(traitlets.TraitType):
@@ -74,23 +131,14 @@ class Array(traitlets.TraitType):
     def validate(self, obj: Any, value: Any) -> np.ndarray | None:
         if value is None:
             return None
-        if hasattr(value, "detach"):  # a torch tensor, maybe with a gradient, maybe on a GPU
-            value = value.detach().cpu().float().numpy()
-        try:
-            array = np.asarray(value, dtype=self.dtype)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{self.name} must be {self.info_text}, but could not be read as one: {error}."
-            ) from None
+        array = as_array(self.name or "the array", value, self.dtype)
         if array.ndim not in self.ndims:
             allowed = " or ".join(str(n) for n in self.ndims)
-            raise ValueError(
-                f"{self.name} has shape {array.shape}, {array.ndim} axes; this figure takes {allowed}."
-            )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise ValueError(
-                f"{self.name} holds {array[where]} at {where}: a live figure needs finite numbers."
+            batch = array.ndim > max(self.ndims)
+            raise FigureError(
+                f"{self.name} has shape {array.shape}, {array.ndim} axes; "
+                f"this figure takes {allowed}."
+                + (f" Is the first axis a batch? Then give {self.name}[0]." if batch else "")
             )
         return array
 
@@ -121,6 +169,24 @@ class LiveFigure(anywidget.AnyWidget):
     title = Unicode("").tag(sync=True)
     caption = Unicode("").tag(sync=True)
     alt = Unicode("").tag(sync=True)
+
+    def __init__(self, **traits: Any):
+        unknown = sorted(set(traits) - set(self.trait_names()))
+        if unknown:
+            known = ", ".join(sorted(name for name in self.keys if not name.startswith("_")))
+            raise TypeError(
+                f"{type(self).__name__} does not know {', '.join(unknown)}. It knows {known}."
+            )
+        super().__init__(**traits)
+
+    def change(self, **traits: Any) -> None:
+        """Change several traits at once: checked together, sent to the page as one message."""
+        unknown = sorted(set(traits) - set(self.trait_names()))
+        if unknown:
+            raise TypeError(f"{type(self).__name__} does not know {', '.join(unknown)}.")
+        with self.hold_sync(), self.hold_trait_notifications():
+            for name, value in traits.items():
+                setattr(self, name, value)
 
     def static_state(self) -> dict[str, Any]:
         """What the figure needs to come to life without a kernel."""

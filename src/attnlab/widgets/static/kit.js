@@ -42,6 +42,12 @@ export function array(value) {
   return { shape: value.shape, data: value.dtype === "bool" ? new Uint8Array(aligned) : new Float32Array(aligned) };
 }
 
+/** The way back: a Float32Array, or a Uint8Array of 0 and 1 for a mask, as an array trait to send to Python. */
+export function pack(shape, data) {
+  const dtype = data instanceof Float32Array ? "float32" : "bool";
+  return { shape: [...shape], dtype, data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice() };
+}
+
 const DARK = "dark";
 
 function pageTheme() {
@@ -52,6 +58,12 @@ function pageTheme() {
   if (lab) return lab === "false" ? DARK : "light";
   if (root.classList.contains("reveal-full-page")) return "light"; // our slides are white
   return matchMedia("(prefers-color-scheme: dark)").matches && said !== undefined ? DARK : "light";
+}
+
+/** Relative luminance, as the Web's contrast guidelines define it. */
+function luminance(r, g, b) {
+  const [x, y, z] = [r, g, b].map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
 }
 
 /** Colours for canvases, which CSS cannot reach. `ramp(t)` is light→dark on white, dark→light on black. */
@@ -74,7 +86,10 @@ export function palette(theme) {
       return `rgb(${table[i]},${table[i + 1]},${table[i + 2]})`;
     },
     /** Text colour that is legible on ramp(t). */
-    on: (t) => (dark ? (t > 0.55 ? "#111" : "#eee") : t > 0.5 ? "#fff" : "#111"),
+    on: (t) => {
+      const i = Math.max(0, Math.min(255, Math.round(t * 255))) * 3;
+      return luminance(table[i], table[i + 1], table[i + 2]) > 0.179 ? "#000" : "#fff"; // where both contrast alike
+    },
     text: dark ? "#e8e8e8" : "#1b1b1b",
     muted: dark ? "#a5adb8" : "#5c6570",
     line: dark ? "#3b4350" : "#d5d9de",
@@ -253,6 +268,12 @@ export function context2d(canvas, width, height) {
 export function shorten(token, length = 12) {
   const letters = [...String(token)];
   return letters.length > length ? letters.slice(0, length - 1).join("") + "…" : String(token);
+}
+
+/** A token with its white space made visible; an empty one is shown as ∅. */
+export function visible(token) {
+  const text = String(token).replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/^ | $/g, "␣").replace(/\s+/g, " ");
+  return text === "" ? "∅" : text;
 }
 
 /** A number as people read it: 3 decimals, true minus sign, no "-0.000". */

@@ -54,6 +54,41 @@ export function scores(q, k, L, S, D) {
   return out;
 }
 
+/**
+ * Masks as in `attnlab.masks`, flat (L, S), 1 = may attend. Aligned at the lower right: the last query
+ * stands at the last key. "padding" blocks the last `padding` keys. null for a name that is not a preset.
+ * @returns {Uint8Array | null}
+ */
+export function presetMask(name, L, S, { radius = 1, padding = 1 } = {}) {
+  const rule = {
+    none: () => true,
+    causal: (i, j) => j <= i + S - L,
+    window: (i, j) => Math.abs(i + S - L - j) <= radius,
+    padding: (_, j) => j < S - padding,
+  }[name];
+  if (!rule) return null;
+  const out = new Uint8Array(L * S);
+  for (let i = 0; i < L; i++) for (let j = 0; j < S; j++) out[i * S + j] = rule(i, j) ? 1 : 0;
+  return out;
+}
+
+/** Softmax, sum and entropy of every row of flat scores (L, S). */
+export function attend(values, L, S, { temperature = 1, mask = null } = {}) {
+  const weights = new Float64Array(L * S), sums = new Float64Array(L), bits = new Float64Array(L);
+  for (let i = 0; i < L; i++) {
+    const row = softmax(values.subarray(i * S, (i + 1) * S), { temperature, mask: mask?.subarray(i * S, (i + 1) * S) });
+    weights.set(row, i * S);
+    for (let j = 0; j < S; j++) sums[i] += row[j];
+    bits[i] = entropy(row);
+  }
+  return { weights, sums, bits };
+}
+
+/** A flat array (L, S) as nested lists, as Python's `tolist()`. */
+export function nested(flat, L, S) {
+  return Array.from({ length: L }, (_, i) => Array.from(flat.subarray(i * S, (i + 1) * S)));
+}
+
 /** A small seeded generator (mulberry32), so that a figure draws the same sample on every page. */
 export function random(seed) {
   let state = seed >>> 0;

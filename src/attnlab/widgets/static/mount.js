@@ -47,10 +47,11 @@
     const { default: figure } = await load(name);
     const el = document.createElement("div");
     const model = new Model(state);
-    await figure.render({ model, el });
+    const dispose = await figure.render({ model, el });
     place.append(el);
     place.querySelector(".al-fallback")?.remove();
     place.model = model; // for the curious, and for the tests
+    place.dispose = () => { dispose?.(); el.remove(); };
     place.dataset.mounted = "yes";
   }
 

@@ -1,0 +1,293 @@
+"""An attention map to play with: temperature, masks, heads, scaled or not."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import traitlets
+from traitlets import Bool, Float, Int, Unicode, observe, validate
+
+from attnlab import masks as presets
+from attnlab.widgets.base import (
+    Array,
+    FigureError,
+    LiveFigure,
+    Words,
+    _pack,
+    _unpack,
+    as_array,
+    bundle,
+    stylesheet,
+)
+
+PRESETS = ("none", "causal", "padding", "window")
+MOST = 256  # tokens a side; beyond that a cell is smaller than a pixel
+
+
+class Masks(traitlets.TraitType):
+    """A dict of masks by name: bool, True = may attend, anything that broadcasts to (L, S)."""
+
+    info_text = "a dict from names to bool masks"
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.tag(
+            sync=True,
+            to_json=lambda value, _: {name: _pack(mask) for name, mask in value.items()},
+            from_json=lambda value, _: {name: _unpack(mask) for name, mask in value.items()},
+        )
+
+    def validate(self, obj: Any, value: Any) -> dict[str, np.ndarray]:
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise FigureError(
+                f"masks is a {type(value).__name__}: give a dict from names to bool (L, S) masks, "
+                'for instance masks={"no cat": mask}.'
+            )
+        taken = sorted(set(value) & set(PRESETS))
+        if taken:
+            raise FigureError(f"{taken[0]!r} is the name of a built-in mask: choose another name.")
+        made = {str(k): as_array(f"masks[{k!r}]", v, "bool") for k, v in value.items()}
+        return {name: _two_axes(mask) for name, mask in made.items()}
+
+
+def _two_axes(mask: np.ndarray) -> np.ndarray:
+    """(1, 1, 1, S), as `masks.padding` makes for one sequence, becomes (1, S)."""
+    while mask.ndim > 2 and mask.shape[0] == 1:
+        mask = mask[0]
+    return mask.reshape(1, -1) if mask.ndim < 2 else mask
+
+
+class AttentionHeatmap(LiveFigure):
+    """Who attends to whom, all of it recomputed in the browser.
+
+    AttentionHeatmap(q=q, k=k, tokens=words)        # q (H, L, D), k (H, S, D), or without H
+    AttentionHeatmap(weights, tokens=words)         # weights (H, L, S) or (L, S), from anywhere
+
+    With weights the temperature acts on their logarithms; rows are divided by their sum.
+    `masks` adds masks of your own to the presets none, causal, padding (the last `padding` keys)
+    and window (`radius` places each side). The reader may block cells one by one: then
+    `edited` holds the whole mask as drawn, else None; `allowed` is the mask in force.
+    """
+
+    figure = "attention_heatmap"
+    _esm, _css = bundle("attention_heatmap"), stylesheet("attention_heatmap")
+
+    weights = Array((2, 3))
+    q = Array((2, 3))
+    k = Array((2, 3))
+    tokens = Words()
+    key_tokens = Words()
+    masks = Masks()
+    temperature = Float(1.0).tag(sync=True)
+    scaled = Bool(True).tag(sync=True)
+    mask = Unicode("none").tag(sync=True)
+    radius = Int(1).tag(sync=True)
+    padding = Int(1).tag(sync=True)
+    head = Int(0).tag(sync=True)
+    head_names = Words()
+    edited = Array((2,), "bool")
+
+    def __init__(
+        self,
+        weights: Any = None,
+        *,
+        tokens: Iterable[Any],
+        q: Any = None,
+        k: Any = None,
+        key_tokens: Iterable[Any] | None = None,
+        masks: Mapping[str, Any] | None = None,
+        head_names: Iterable[Any] | None = None,
+        **traits: Any,
+    ):
+        super().__init__(
+            weights=weights,
+            q=q,
+            k=k,
+            tokens=tokens,
+            key_tokens=key_tokens or [],
+            masks=masks or {},
+            head_names=head_names or [],
+            **traits,
+        )
+        if not self.alt:
+            heads, queries, keys = self.shape
+            self.alt = (
+                f"Attention map of {queries} queries over {keys} keys, {heads} "
+                f"{'head' if heads == 1 else 'heads'}, with temperature and masks to play with."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(H, L, S): heads, queries, keys."""
+        return _shape(self.weights, self.q, self.k)
+
+    @property
+    def allowed(self) -> np.ndarray:
+        """The mask in force, bool (L, S): the edited one, or the chosen preset."""
+        if self.edited is not None:
+            return self.edited
+        _, L, S = self.shape  # noqa: N806
+        if self.mask in self.masks:
+            return np.broadcast_to(self.masks[self.mask], (L, S)).copy()
+        if self.mask == "causal":
+            return presets.causal(L, S).dense().numpy()
+        if self.mask == "window":
+            return presets.window(L, self.radius, S).dense().numpy()
+        real = S - self.padding if self.mask == "padding" else S
+        return np.broadcast_to(np.arange(S) < real, (L, S)).copy()
+
+    # The traits below depend on each other. traitlets calls this for each one that changes;
+    # inside `change()` it waits until all have their new values.
+    @validate("weights", "q", "k", "tokens", "key_tokens", "masks", "head_names", "mask", "head")
+    def _fits(self, proposal: Any) -> Any:
+        name, value = proposal["trait"].name, proposal["value"]
+        now = {n: getattr(self, n) for n in self._fits_together} | {name: value}
+        _check(now)
+        if name == "weights" and value is not None:
+            _warn_of_sums(value)
+        return value
+
+    _fits_together = (
+        "weights", "q", "k", "tokens", "key_tokens", "masks", "head_names", "mask", "head",
+    )  # fmt: skip
+
+    @validate("temperature")
+    def _positive(self, proposal: Any) -> float:
+        if not 0 < proposal["value"] < float("inf"):
+            raise FigureError(
+                f"temperature is {proposal['value']}: it must be above 0. "
+                "Near 0 the softmax picks the best key, far above 1 it is even."
+            )
+        return float(proposal["value"])
+
+    @validate("radius", "padding")
+    def _not_negative(self, proposal: Any) -> int:
+        if proposal["value"] < 0:
+            raise FigureError(
+                f"{proposal['trait'].name} is {proposal['value']}: it must be 0 or more."
+            )
+        return int(proposal["value"])
+
+    @validate("edited")
+    def _whole_mask(self, proposal: Any) -> np.ndarray | None:
+        value, (_, *map_shape) = proposal["value"], self.shape
+        if value is not None and list(value.shape) != map_shape:
+            raise FigureError(
+                f"edited has shape {value.shape}, but the map is {tuple(map_shape)}: "
+                "queries × keys."
+            )
+        return value
+
+    @observe("weights", "q", "k")
+    def _forget_edits(self, _change: Any) -> None:
+        if self.edited is not None and self.edited.shape != self.shape[1:]:
+            self.edited = None
+
+
+def _shape(weights: Any, q: Any, k: Any) -> tuple[int, int, int]:
+    if weights is not None:
+        heads, queries, keys = weights.shape if weights.ndim == 3 else (1, *weights.shape)
+    else:
+        heads = q.shape[0] if q.ndim == 3 else 1
+        queries, keys = q.shape[-2], k.shape[-2]
+    return heads, queries, keys
+
+
+def _check(now: dict[str, Any]) -> None:
+    """Say what does not fit together."""
+    weights, q, k = now["weights"], now["q"], now["k"]
+    if (weights is None) == (q is None and k is None):
+        raise FigureError(
+            "give either weights, or q and k: "
+            + ("weights and queries were both given." if weights is not None else "none was given.")
+        )
+    if weights is None:
+        _check_vectors(q, k)
+    else:
+        _check_weights(weights)
+    heads, queries, keys = _shape(weights, q, k)
+    source = f"weights {weights.shape}" if weights is not None else f"q {q.shape} and k {k.shape}"
+    together = "Change both at once with figure.change(...)."
+    if not now["tokens"]:
+        raise FigureError("tokens is empty: give one label for each query.")
+    if max(queries, keys) > MOST:
+        raise FigureError(
+            f"{source} make a map of {queries} × {keys}, more than a screen can show: "
+            f"slice to at most {MOST} tokens a side, for instance [..., :{MOST}, :]."
+        )
+    if len(now["tokens"]) != queries:
+        raise FigureError(
+            f"{len(now['tokens'])} tokens but {queries} queries ({source}): "
+            f"give one token for each query. {together}"
+        )
+    labels = now["key_tokens"] or now["tokens"]
+    if len(labels) != keys:
+        raise FigureError(
+            f"{len(labels)} {'key_tokens' if now['key_tokens'] else 'tokens'} but {keys} keys "
+            f"({source}): give key_tokens, one for each key. {together}"
+        )
+    if now["head_names"] and len(now["head_names"]) != heads:
+        raise FigureError(
+            f"{len(now['head_names'])} head_names but {heads} heads ({source}): "
+            f"give one name for each head. {together}"
+        )
+    if not 0 <= now["head"] < heads:
+        raise FigureError(
+            f"head is {now['head']}, but {source} have heads 0 to {heads - 1}: choose one."
+        )
+    for name, mask in now["masks"].items():
+        try:
+            np.broadcast_to(mask, (queries, keys))
+        except ValueError:
+            raise FigureError(
+                f"masks[{name!r}] has shape {mask.shape}, but the map is ({queries}, {keys}): "
+                f"queries × keys. {together}"
+            ) from None
+    names = [*PRESETS, *now["masks"]]
+    if now["mask"] not in names:
+        raise FigureError(f"mask is {now['mask']!r}: choose one of {', '.join(map(repr, names))}.")
+
+
+def _check_vectors(q: Any, k: Any) -> None:
+    if q is None or k is None:
+        raise FigureError(f"only {'k' if q is None else 'q'} was given: scores need both q and k.")
+    if q.ndim != k.ndim or (q.ndim == 3 and q.shape[0] != k.shape[0]):
+        hint = ""
+        if q.ndim == k.ndim and k.shape[0] and q.shape[0] % k.shape[0] == 0:
+            hint = f" Shared key heads? k.repeat_interleave({q.shape[0] // k.shape[0]}, 0)."
+        raise FigureError(
+            f"q {q.shape} and k {k.shape} do not have the same heads: "
+            f"give q (H, L, D) and k (H, S, D).{hint}"
+        )
+    if q.shape[-1] != k.shape[-1]:
+        raise FigureError(
+            f"q {q.shape} and k {k.shape} differ in their last axis: a dot product needs "
+            "queries and keys of one width D."
+        )
+    if 0 in q.shape or 0 in k.shape:
+        raise FigureError(f"q {q.shape} or k {k.shape} is empty: give at least one of each axis.")
+
+
+def _check_weights(weights: np.ndarray) -> None:
+    if 0 in weights.shape:
+        raise FigureError(f"weights has shape {weights.shape}: there is nothing to draw.")
+    if weights.min() < 0:
+        where = tuple(int(i) for i in np.argwhere(weights < 0)[0])
+        raise FigureError(
+            f"weights holds {weights[where]:.4g} at {where}: attention weights are not negative. "
+            "Are these scores? Then give q and k, or take the softmax first."
+        )
+
+
+def _warn_of_sums(weights: np.ndarray) -> None:
+    sums = weights.sum(-1)
+    wrong = (np.abs(sums - 1) > 1e-2) & (sums > 0)
+    if wrong.any():
+        warnings.warn(
+            f"rows of weights sum to {sums.min():.3f} … {sums.max():.3f}, not 1: "
+            "the figure shows each row divided by its sum.",
+            stacklevel=2,
+        )

@@ -1,0 +1,534 @@
+// An attention map on one canvas: who (row) attends to whom (column), with temperature, masks and heads.
+// Scores come from q and k, or are the logarithms of given weights; everything after them is recomputed here.
+import { array, button, choice, context2d, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
+import { attend, nested, presetMask, scores } from "./math.js";
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+const TILT = (50 * Math.PI) / 180; // of the tokens on the top axis
+const PRESETS = [["none", "none"], ["causal", "causal"], ["padding", "padding"], ["window", "window"]];
+
+/** What the traits say, as typed arrays: H heads, L queries, S keys, D width (null with given weights). */
+export function unpackData({ weights, q, k }) {
+  const w = array(weights), queries = array(q), keys = array(k);
+  if (w) {
+    const [L, S] = w.shape.slice(-2);
+    return { H: w.shape.length === 3 ? w.shape[0] : 1, L, S, D: null, weights: w.data };
+  }
+  const [L, D] = queries.shape.slice(-2), S = keys.shape.at(-2);
+  return { H: queries.shape.length === 3 ? queries.shape[0] : 1, L, S, D, q: queries.data, k: keys.data };
+}
+
+/** Scores (L, S) of one head before scaling: q·k, or log weights. */
+export function headScores(data, head) {
+  const { L, S, D } = data;
+  if (!data.q) return Float64Array.from(data.weights.subarray(head * L * S, (head + 1) * L * S), Math.log);
+  return scores(data.q.subarray(head * L * D, (head + 1) * L * D), data.k.subarray(head * S * D, (head + 1) * S * D), L, S, D);
+}
+
+/** Scores, scaled scores, weights, sums and entropy (bits) of one head. `mask` is flat (L, S), 1 = may attend. */
+export function compute(data, { head = 0, temperature = 1, scaled = true, mask = null, raw = headScores(data, head) }) {
+  const scale = data.q && scaled ? 1 / Math.sqrt(data.D) : 1;
+  const scaledScores = scale === 1 ? raw : raw.map((s) => s * scale);
+  return { raw, scaledScores, ...attend(scaledScores, data.L, data.S, { temperature, mask }) };
+}
+
+/** Colour position of a weight: √w, so that 1/64 can still be told from 0, the same at all temperatures. */
+const tint = (w) => Math.sqrt(w);
+
+/** A mask from Python, (L, S) or with an axis of 1, as flat (L, S). */
+function spread(mask, L, S) {
+  const [rows, columns] = mask.shape, out = new Uint8Array(L * S);
+  for (let i = 0; i < L; i++)
+    for (let j = 0; j < S; j++) out[i * S + j] = mask.data[(rows === 1 ? 0 : i) * columns + (columns === 1 ? 0 : j)];
+  return out;
+}
+
+function render(context) {
+  const { model } = context;
+  const CHOICES = ["temperature", "scaled", "mask", "radius", "padding", "head", "edited"];
+  const start = Object.fromEntries(CHOICES.map((key) => [key, model.get(key)]));
+  const figure = frame(context, { name: "attention-heatmap", numbers });
+
+  let data, queries, keys, names, raws; // from Python, until it changes them
+  let mask, preset, shown;              // from the choices
+  let active = null;                    // the cell under the pointer or the keyboard cursor: [row, column]
+
+  // ---- controls
+  const heads = choice({ label: "Head", options: [], value: 0, input: (v) => figure.push("head", Number(v)) });
+  const heat = slider({
+    label: "Temperature", min: 0.05, max: 20, log: true, detents: [1], value: model.get("temperature"),
+    format: (t) => t.toFixed(2), input: (t) => figure.push("temperature", t),
+  });
+  const kind = choice({ label: "Mask", options: PRESETS, value: "none", input: (v) => { figure.push("edited", null); figure.push("mask", v); } });
+  const amount = (key, label) => slider({
+    label, min: 0, max: 8, step: 1, value: model.get(key), format: (n) => n.toFixed(0),
+    input: (n) => { figure.push("edited", null); figure.push(key, Math.round(n)); },
+  });
+  const radius = amount("radius", "radius"), padding = amount("padding", "padded keys");
+  const scaled = toggle({ label: "scale by 1/√d", value: true, input: (v) => figure.push("scaled", v) });
+  const reset = button("Reset", () => {
+    for (const key of CHOICES) if (key !== "head") figure.push(key, start[key]);
+    figure.say("Temperature and mask are reset.");
+  });
+  figure.controls.append(heat, heads, kind, radius, padding, scaled, reset);
+
+  // ---- body
+  const canvas = make("canvas", { "aria-hidden": "true" });
+  const map = make("div.al-map", {
+    tabindex: 0, role: "application", "aria-roledescription": "attention map",
+    "aria-label": "Attention map. Arrow keys move between cells, space blocks or allows a cell, Home and End go to the ends of a row.",
+  }, canvas);
+  const readout = make("div.al-readout.al-cell-readout");
+  const strip = make("div.al-heads", { role: "radiogroup", "aria-label": "Heads" });
+  const ramp = make("div.al-ramp", { "aria-hidden": "true" });
+  const note = make("span.al-mask-note");
+  const legend = make("div.al-legend", {},
+    make("div.al-scale", { "aria-hidden": "true", title: "The colour grows with the square root of the weight." }, ramp,
+      make("div.al-ticks", {}, ...[0, 0.1, 0.25, 0.5, 1].map((w) => make("span", { style: `left:${100 * tint(w)}%` }, String(w))))),
+    make("span.al-blocked-key", {}, make("span.al-hatch", { "aria-hidden": "true" }), note));
+  const side = make("div.al-side", {}, readout, strip, legend);
+  const layout = make("div.al-heat", {}, map, side);
+  figure.body.append(layout);
+
+  const offscreen = document.createElement("canvas");
+  let pixels, thumbs = [];
+
+  // ---- data
+  function reload() {
+    data = unpackData({ weights: model.get("weights"), q: model.get("q"), k: model.get("k") });
+    const { H, L, S } = data;
+    raws = Array.from({ length: H }, () => null);
+    queries = model.get("tokens");
+    keys = model.get("key_tokens")?.length ? model.get("key_tokens") : queries;
+    const given = model.get("head_names");
+    names = Array.from({ length: H }, (_, h) => given?.[h] ?? `head ${h}`);
+    heads.fill(names.map((name, h) => [h, shorten(name, 24)]));
+    heads.hidden = strip.hidden = H < 2;
+    scaled.hidden = !data.q;
+    kind.fill([...PRESETS, ...Object.keys(model.get("masks") ?? {}).map((name) => [name, shorten(name, 24)])]);
+    for (const knob of [radius, padding]) knob.querySelector("input").max = String(Math.max(1, S - 1));
+    offscreen.width = S;
+    offscreen.height = L;
+    pixels = new ImageData(S, L);
+    if (active && (active[0] >= L || active[1] >= S)) active = null;
+    buildThumbs();
+    metrics = null;
+    update();
+  }
+  const rawOf = (h) => (raws[h] ??= headScores(data, h));
+  const headNow = () => Math.min(model.get("head"), data.H - 1);
+
+  function readMask() {
+    const { L, S } = data, name = model.get("mask"), own = model.get("masks")?.[name];
+    preset = own ? spread(array(own), L, S)
+      : presetMask(name, L, S, { radius: model.get("radius"), padding: model.get("padding") }) ?? presetMask("none", L, S);
+    const edited = array(model.get("edited"));
+    mask = edited && edited.data.length === L * S ? edited.data : preset;
+  }
+
+  /** Recompute what the choices changed, and draw. */
+  function update() {
+    readMask();
+    blockedPath = null;
+    const options = { temperature: model.get("temperature"), scaled: model.get("scaled"), mask };
+    shown = compute(data, { head: headNow(), raw: rawOf(headNow()), ...options });
+    thumbs.forEach(({ node, picture }, h) => {
+      const w = h === headNow() ? shown.weights : compute(data, { head: h, raw: rawOf(h), ...options }).weights;
+      fillPixels(picture.pixels, w);
+      picture.context.putImageData(picture.pixels, 0, 0);
+      node.setAttribute("aria-checked", String(h === headNow()));
+      node.tabIndex = h === headNow() ? 0 : -1;
+    });
+    fillPixels(pixels, shown.weights);
+    offscreen.getContext("2d").putImageData(pixels, 0, 0);
+    heads.value = headNow();
+    heat.value = model.get("temperature");
+    kind.value = model.get("mask");
+    radius.value = model.get("radius");
+    padding.value = model.get("padding");
+    radius.hidden = model.get("mask") !== "window";
+    padding.hidden = model.get("mask") !== "padding";
+    scaled.value = model.get("scaled");
+    paint();
+  }
+
+  function fillPixels(image, weights) {
+    const { table } = figure.theme, to = image.data, { S } = data;
+    const blocked = figure.theme.dark ? [38, 43, 52] : [228, 228, 222];
+    for (let c = 0; c < weights.length; c++) {
+      const at = 4 * c;
+      if (mask[c]) {
+        const from = 3 * Math.round(255 * Math.min(1, tint(weights[c])));
+        to[at] = table[from]; to[at + 1] = table[from + 1]; to[at + 2] = table[from + 2];
+      } else {
+        [to[at], to[at + 1], to[at + 2]] = blocked;
+      }
+      to[at + 3] = 255;
+    }
+    return S;
+  }
+
+  function buildThumbs() {
+    const { H, L, S } = data;
+    thumbs = [];
+    strip.replaceChildren();
+    if (H < 2) return;
+    for (let h = 0; h < H; h++) {
+      const small = make("canvas", { "aria-hidden": "true", width: S, height: L, style: `aspect-ratio:${S}/${L}` });
+      const node = make("button.al-head", { type: "button", role: "radio", title: names[h], onclick: () => figure.push("head", h) },
+        small, make("span", {}, shorten(names[h], 10)));
+      thumbs.push({ node, picture: { context: small.getContext("2d"), pixels: new ImageData(S, L) } });
+      strip.append(node);
+    }
+  }
+  figure.listen(strip, "keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = (headNow() + step + data.H) % data.H;
+    figure.push("head", next);
+    thumbs[next].node.focus();
+  });
+
+  // ---- drawing
+  let width = 0, metrics = null, blockedPath = null;
+  const hatch = document.createElement("canvas");
+  let hatchPattern = null;
+
+  /** Shorten a token until it fits. */
+  function fit(ctx, token, room) {
+    let letters = 20, text = shorten(token, letters);
+    while (letters > 1 && ctx.measureText(text).width > room) text = shorten(token, --letters);
+    return text;
+  }
+
+  function measure(ctx) {
+    const { L, S } = data, narrow = width < 660;
+    const room = narrow ? width : width - 320;
+    const small = Math.max(L, S) > 24, size = small ? 11 : 13;
+    ctx.font = `${size}px ${FONT}`;
+    const labelRoom = narrow ? 64 : 104;
+    const rows = queries.map((t) => fit(ctx, visible(t), labelRoom));
+    const columns = keys.map((t) => fit(ctx, visible(t), narrow ? 72 : 92));
+    const every = (cell) => Math.max(1, Math.ceil((size + 2) / cell)); // label every n-th token
+    const widest = (list) => Math.max(...list.map((t) => ctx.measureText(t).width));
+    const left = Math.ceil(Math.max(widest(rows), 42)) + 10;
+    const wideStrip = !narrow || S <= 8;
+    const bits = wideStrip ? 96 : 30;
+    const fitted = Math.min((room - left - bits - 4) / S, 400 / L, 56);
+    const cell = fitted >= 8 ? Math.floor(fitted) : Math.max(2, Math.floor(fitted * 4) / 4);
+    const flat = widest(columns) <= cell - 6;
+    const top = flat ? size + 16 : Math.ceil(widest(columns) * Math.sin(TILT)) + 18;
+    const overhang = flat ? 0 : Math.ceil(widest(columns) * Math.cos(TILT)) - cell / 2;
+    return {
+      cell, left, top, size, rows, columns, flat, narrow, wideStrip,
+      width: Math.ceil(left + cell * S + Math.max(bits + 4, overhang + 4)), height: Math.ceil(top + cell * L + 3),
+      every: every(cell),
+    };
+  }
+
+  function pathOfBlocked({ cell, left, top }) {
+    const path = new Path2D(), { L, S } = data;
+    for (let i = 0; i < L; i++)
+      for (let j = 0; j < S; j++) {
+        if (mask[i * S + j]) continue;
+        let end = j;
+        while (end < S && !mask[i * S + end]) end++;
+        path.rect(left + j * cell, top + i * cell, (end - j) * cell, cell);
+        j = end;
+      }
+    return path;
+  }
+
+  function pattern(ctx) {
+    if (hatchPattern) return hatchPattern;
+    const step = 7;
+    const h = context2d(hatch, step, step);
+    h.clearRect(0, 0, step, step);
+    h.strokeStyle = figure.theme.dark ? "#78828f" : "#9a9a90";
+    h.lineWidth = 1.1;
+    h.beginPath();
+    for (const shift of [-step, 0, step]) { h.moveTo(shift - 1, step + 1); h.lineTo(shift + step + 1, -1); }
+    h.stroke();
+    hatchPattern = ctx.createPattern(hatch, "repeat");
+    const ratio = window.devicePixelRatio || 1;
+    hatchPattern.setTransform(new DOMMatrix().scale(1 / ratio));
+    return hatchPattern;
+  }
+
+  function paint() {
+    if (!width || !data) return;
+    metrics ??= measure(canvas.getContext("2d"));
+    const { L, S } = data, { cell, left, top } = metrics, colours = figure.theme;
+    const ctx = context2d(canvas, metrics.width, metrics.height);
+    ctx.clearRect(0, 0, metrics.width, metrics.height);
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(offscreen, left, top, S * cell, L * cell);
+    blockedPath ??= pathOfBlocked(metrics);
+    ctx.fillStyle = pattern(ctx);
+    ctx.fill(blockedPath);
+    if (cell >= 12) paintGrid(ctx);
+    ctx.strokeStyle = colours.line;
+    ctx.lineWidth = 1;
+    ctx.strokeRect(left - 0.5, top - 0.5, S * cell + 1, L * cell + 1);
+    if (Math.max(L, S) <= 8 && cell >= 24) paintNumbers(ctx);
+    paintAxes(ctx);
+    paintStrip(ctx);
+    if (active) paintActive(ctx);
+    describe();
+  }
+
+  function paintGrid(ctx) {
+    const { L, S } = data, { cell, left, top } = metrics;
+    ctx.strokeStyle = figure.theme.background;
+    ctx.lineWidth = 1;
+    ctx.beginPath();
+    for (let i = 1; i < L; i++) { ctx.moveTo(left, top + i * cell + 0.5); ctx.lineTo(left + S * cell, top + i * cell + 0.5); }
+    for (let j = 1; j < S; j++) { ctx.moveTo(left + j * cell + 0.5, top); ctx.lineTo(left + j * cell + 0.5, top + L * cell); }
+    ctx.stroke();
+  }
+
+  function paintNumbers(ctx) {
+    const { L, S } = data, { cell, left, top } = metrics;
+    ctx.font = `${cell >= 40 ? 13 : 11}px ${FONT}`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    for (let i = 0; i < L; i++)
+      for (let j = 0; j < S; j++) {
+        if (!mask[i * S + j]) continue;
+        const w = shown.weights[i * S + j];
+        ctx.fillStyle = figure.theme.on(tint(w));
+        const text = nice(w, 2);
+        ctx.fillText(cell >= 34 ? text : text.replace(/^0\./, ".").replace("1.00", "1"), left + (j + 0.5) * cell, top + (i + 0.5) * cell + 1);
+      }
+  }
+
+  function paintAxes(ctx) {
+    const { L, S } = data, { cell, left, top, size, rows, columns, flat, every } = metrics, colours = figure.theme;
+    const near = (n, a) => a !== undefined && n !== a && Math.abs(n - a) < every; // leave room for the bold one
+    const style = (bold) => {
+      ctx.font = `${bold ? "700 " : ""}${size}px ${FONT}`;
+      ctx.fillStyle = bold ? colours.text : colours.muted;
+    };
+    ctx.textBaseline = "middle";
+    ctx.textAlign = "right";
+    for (let i = 0; i < L; i++) {
+      const bold = active?.[0] === i;
+      if (!bold && (i % every || near(i, active?.[0]))) continue;
+      style(bold);
+      ctx.fillText(rows[i], left - 7, top + (i + 0.5) * cell + 1);
+    }
+    for (let j = 0; j < S; j++) {
+      const bold = active?.[1] === j;
+      if (!bold && (j % every || near(j, active?.[1]))) continue;
+      style(bold);
+      ctx.save();
+      ctx.translate(left + (j + 0.5) * cell, top - 6);
+      ctx.textAlign = flat ? "center" : "left";
+      if (flat) ctx.textBaseline = "bottom";
+      else ctx.rotate(-TILT);
+      ctx.fillText(columns[j], 0, 0);
+      ctx.restore();
+    }
+    ctx.font = `italic 11px ${FONT}`;
+    ctx.fillStyle = colours.muted;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "bottom";
+    ctx.fillText("key →", left - 7, top - 18);
+    ctx.fillText("query ↓", left - 7, top - 4);
+  }
+
+  function paintStrip(ctx) {
+    const { L, S } = data, { cell, left, top, wideStrip } = metrics, colours = figure.theme;
+    const numbers = wideStrip && cell >= 13;
+    const x = left + S * cell + 8, bar = numbers ? 30 : wideStrip ? 60 : 22, barX = numbers ? x + 34 : x;
+    const most = Math.log2(Math.max(2, S));
+    ctx.font = `11px ${FONT}`;
+    ctx.fillStyle = colours.muted;
+    ctx.textBaseline = "bottom";
+    ctx.textAlign = "left";
+    if (numbers) ctx.fillText("Σ", x + 8, top - 4);
+    ctx.fillText(numbers ? "entropy" : "bits", barX, top - 4);
+    ctx.textBaseline = "middle";
+    for (let i = 0; i < L; i++) {
+      const y = top + i * cell, thick = Math.max(1, Math.min(cell - 2, 10));
+      ctx.fillStyle = colours.line;
+      ctx.fillRect(barX, y + (cell - thick) / 2, bar, thick);
+      ctx.fillStyle = colours.series[2];
+      ctx.fillRect(barX, y + (cell - thick) / 2, (bar * shown.bits[i]) / most, thick);
+      if (!numbers) continue;
+      ctx.fillStyle = shown.sums[i] > 0 ? colours.muted : colours.series[1];
+      ctx.fillText(nice(shown.sums[i], 2), x, y + cell / 2 + 1);
+      ctx.fillStyle = colours.muted;
+      ctx.fillText(nice(shown.bits[i], 1), barX + bar + 4, y + cell / 2 + 1);
+    }
+  }
+
+  function paintActive(ctx) {
+    const { L, S } = data, { cell, left, top } = metrics, [i, j] = active;
+    const x = left + j * cell, y = top + i * cell;
+    ctx.lineWidth = 1;
+    ctx.strokeStyle = figure.theme.muted;
+    ctx.strokeRect(left - 0.5, y - 0.5, S * cell + 1, cell + 1);
+    ctx.strokeRect(x - 0.5, top - 0.5, cell + 1, L * cell + 1);
+    const pad = cell < 8 ? 2 : 0;
+    ctx.lineWidth = 4;
+    ctx.strokeStyle = figure.theme.background;
+    ctx.strokeRect(x - pad, y - pad, cell + 2 * pad, cell + 2 * pad);
+    ctx.lineWidth = 2.5;
+    ctx.strokeStyle = figure.theme.series[1];
+    ctx.strokeRect(x - pad, y - pad, cell + 2 * pad, cell + 2 * pad);
+  }
+
+  // ---- words
+  const vector = (from, row) => {
+    const all = from.subarray(row * data.D, (row + 1) * data.D);
+    const first = Array.from(all.subarray(0, 4), (x) => nice(x, 2)).join(", ");
+    return all.length > 4 ? `[${first}, … ${data.D} numbers]` : `[${first}]`;
+  };
+
+  function describe() {
+    const changed = mask.reduce((n, m, c) => n + (m !== preset[c]), 0);
+    const blocked = mask.reduce((n, m) => n + (m ? 0 : 1), 0);
+    note.textContent = `${blocked} masked` + (changed ? `, ${changed} by hand` : "");
+    if (!active) {
+      readout.replaceChildren(make("p.al-hint", {},
+        "Point at a cell to see where its weight comes from. Click or drag to mask cells. Keyboard: arrows and space."));
+      return;
+    }
+    const [i, j] = active, { L, S, D } = data, c = i * S + j, head = headNow();
+    const line = (name, value) => [make("dt", {}, name), make("dd", {}, value)];
+    const t = model.get("temperature");
+    const rows = data.q ? [
+      line("q", vector(data.q.subarray(head * L * D), i)),
+      line("k", vector(data.k.subarray(head * S * D), j)),
+      line("score q·k", nice(shown.raw[c])),
+      line(model.get("scaled") ? `÷ √${D}` : "not scaled", nice(shown.scaledScores[c])),
+    ] : [line("given weight", nice(data.weights[head * L * S + c], 4))];
+    if (t !== 1) rows.push(line(`${data.q ? "÷" : "log ÷"} T = ${t.toFixed(2)}`, nice(shown.scaledScores[c] / t)));
+    rows.push(line("weight", mask[c] ? nice(shown.weights[c], 4) : "0, masked"));
+    rows.push(line("row", `Σ ${nice(shown.sums[i], 2)}, entropy ${nice(shown.bits[i], 2)} bits`));
+    readout.replaceChildren(
+      make("div.al-pair", {}, make("bdi", { title: shorten(queries[i], 200) }, shorten(visible(queries[i]), 24)), " → ",
+        make("bdi", { title: shorten(keys[j], 200) }, shorten(visible(keys[j]), 24))),
+      make("dl", {}, ...rows.flat()),
+      blockButton);
+    blockButton.textContent = mask[c] ? "Mask this cell" : "Unmask this cell";
+  }
+  const blockButton = button("", () => { if (active) setCells([active], !mask[active[0] * data.S + active[1]]); });
+
+  function speak() {
+    const [i, j] = active, c = i * data.S + j;
+    figure.say(`${shorten(visible(queries[i]), 30)} to ${shorten(visible(keys[j]), 30)}: ` +
+      (mask[c] ? `weight ${nice(shown.weights[c])}` : "masked"));
+  }
+
+  // ---- masks by hand
+  function setCells(cells, value) {
+    const { L, S } = data, next = mask.slice();
+    for (const [i, j] of cells) next[i * S + j] = value ? 1 : 0;
+    if (next.every((m, c) => m === mask[c])) return;
+    mask = next;
+    figure.push("edited", next.every((m, c) => m === preset[c]) ? null : pack([L, S], next));
+  }
+
+  function cellAt(event) {
+    if (!metrics) return null;
+    const box = canvas.getBoundingClientRect(), zoom = canvas.offsetWidth / box.width; // slides are scaled
+    const j = Math.floor(((event.clientX - box.left) * zoom - metrics.left) / metrics.cell);
+    const i = Math.floor(((event.clientY - box.top) * zoom - metrics.top) / metrics.cell);
+    return i >= 0 && j >= 0 && i < data.L && j < data.S ? [i, j] : null;
+  }
+  const same = (a, b) => a && b && a[0] === b[0] && a[1] === b[1];
+  const point = (cell) => {
+    if (same(cell, active)) return;
+    active = cell;
+    figure.schedule(paint);
+  };
+
+  let brush = null, last = null; // while dragging: the value painted, the last cell
+  figure.listen(canvas, "pointermove", (event) => {
+    if (event.pointerType === "touch") return;
+    const cell = cellAt(event);
+    if (cell) point(cell);
+    if (brush !== null && cell && !same(cell, last)) {
+      const steps = Math.max(Math.abs(cell[0] - last[0]), Math.abs(cell[1] - last[1]));
+      setCells(Array.from({ length: steps }, (_, s) => last.map((v, a) => Math.round(v + ((cell[a] - v) * (s + 1)) / steps))), brush);
+      last = cell;
+    }
+  });
+  figure.listen(canvas, "pointerdown", (event) => {
+    const cell = cellAt(event);
+    if (!cell || event.button !== 0) return;
+    if (event.pointerType === "touch") return;
+    canvas.setPointerCapture(event.pointerId);
+    brush = !mask[cell[0] * data.S + cell[1]];
+    last = cell;
+    point(cell);
+    setCells([cell], brush);
+  });
+  for (const end of ["pointerup", "pointercancel"]) figure.listen(canvas, end, (event) => {
+    // A finger scrolls the page; its tap chooses a cell, and a second tap on that cell masks it.
+    if (event.pointerType === "touch" && end === "pointerup") {
+      const cell = cellAt(event);
+      if (cell && same(cell, active)) setCells([cell], !mask[cell[0] * data.S + cell[1]]);
+      else if (cell) point(cell);
+    }
+    brush = null;
+  });
+
+  figure.listen(map, "keydown", (event) => {
+    const { L, S } = data, [i, j] = active ?? [0, 0];
+    const moves = {
+      ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
+      Home: event.ctrlKey ? [0, 0] : [i, 0], End: event.ctrlKey ? [L - 1, S - 1] : [i, S - 1],
+    };
+    if (event.key in moves) {
+      const [row, column] = active ? moves[event.key] : [0, 0];
+      point([Math.max(0, Math.min(L - 1, row)), Math.max(0, Math.min(S - 1, column))]);
+      speak();
+    } else if (event.key === " " || event.key === "Enter") {
+      point([i, j]);
+      setCells([[i, j]], !mask[i * S + j]);
+      figure.schedule(speak);
+    } else if (event.key === "Escape" && active) point(null);
+    else return;
+    event.preventDefault();
+  });
+  figure.listen(map, "focus", () => {
+    if (map.matches(":focus-visible") && !active) { point([0, 0]); speak(); }
+  });
+
+  // ---- life
+  function restyle() {
+    hatchPattern = null;
+    const { ramp: colour } = figure.theme;
+    ramp.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(colour).join(", ")})`;
+  }
+  restyle();
+  reload();
+  figure.onTheme(() => { restyle(); figure.schedule(update); });
+  figure.onResize((w) => {
+    if (Math.abs(w - width) < 1) return;
+    width = w;
+    layout.dataset.narrow = String(w < 660);
+    metrics = blockedPath = null;
+    paint();
+  });
+  figure.on(CHOICES, () => figure.schedule(update));
+  figure.on(["weights", "q", "k", "tokens", "key_tokens", "masks", "head_names"], () => figure.schedule(reload));
+
+  function numbers() {
+    const { L, S } = data;
+    readMask();
+    const now = compute(data, { head: headNow(), raw: rawOf(headNow()), temperature: model.get("temperature"), scaled: model.get("scaled"), mask });
+    return {
+      weights: nested(now.weights, L, S), temperature: model.get("temperature"), head: headNow(),
+      mask: nested(mask, L, S).map((row) => row.map(Boolean)), entropy: [...now.bits], rowSums: [...now.sums],
+      scores: nested(now.raw, L, S), scaledScores: nested(now.scaledScores, L, S), scaled: model.get("scaled"),
+    };
+  }
+  return figure.dispose;
+}
+
+export default { render };

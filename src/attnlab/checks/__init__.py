@@ -1,0 +1,103 @@
+"""Exercises that answer back: `check("03.2", my_function)`.
+
+A check runs the named properties of an exercise in order and stops at the first that fails. It says
+what was seen, what was expected, and which mistake is likely. It never raises for a learner's
+mistake, never shows the solution, and takes less than two seconds, even when the answer never ends.
+
+    exercise.py   Exercise: properties, suspects, and how a failure becomes a sentence
+    answer.py     Answer: calls a learner's function with care and looks at what comes back
+    safely.py     runs a job in a thread, with a time limit, and puts global state back
+    explain.py    a learner's exception, or an unfinished stub, in one sentence
+    compare.py    are two values the same, and if not, where do they differ?
+    verdict.py    Verdict: one result, as text and as HTML
+    ch03.py …     one module a chapter, found by the id; its known mistakes in ch03_suspects.py
+
+**Writing a check.** The whole of it, for an exercise `my_mean(x)` with id 04.1, in `ch04.py`:
+
+    mean = Exercise(
+        "04.1",
+        title="The mean of each row",            # as in the heading of the exercise
+        call="my_mean(x)",                       # name and arguments, for messages
+        returns="one mean a row, shape (L,)",    # shown when type or shape are wrong
+        reference=lambda x: x.mean(dim=-1),      # what a right answer returns
+        suspects=[                               # known mistakes: the words, the wrong answer
+            ("This is the sum: divide by the length.", lambda x: x.sum(dim=-1)),
+            ("This is the mean of the columns: a row is the last axis.", lambda x: x.mean(dim=0)),
+        ],
+        lesson="A mean is a sum with equal weights.",   # said when everything holds
+    )
+
+    @mean.property
+    def a_constant_row_keeps_its_value(answer):  # this name is what the learner reads
+        seen = answer(torch.full((3, 4), 7.0))   # type, shape, dtype, NaN: as the reference
+        if not close(seen, 7.0):
+            raise Mistake(f"A row of sevens gave {seen[0]:.2f}, not 7.", likely="Divided by 4?")
+
+    @mean.property
+    def equals_the_formula(answer):
+        answer.must_match(numbers(5, 3))         # every value, against the reference
+
+When a property fails, each suspect runs on the same inputs. If one returns exactly what the
+learner's function returned, its words replace the `likely` of the property. So properties say
+*what* is wrong, suspects say *why*. An exercise with many right answers has no `reference`: its
+properties look at the effect of the answer (see 03.5).
+
+The tests hold every exercise to this: `tests/exercises/answers_NN.py` gives wrong answers with the
+words they must meet and right answers written differently, and every suspect must be named by its
+own words.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from typing import Any
+
+from attnlab.checks.answer import Answer
+from attnlab.checks.compare import close, numbers
+from attnlab.checks.exercise import EXERCISES, Exercise
+from attnlab.checks.explain import Mistake
+from attnlab.checks.verdict import Verdict
+
+__all__ = ["Answer", "Exercise", "Mistake", "Verdict", "check", "close", "exercises", "numbers"]
+
+
+def check(id: str, answer: Any) -> Verdict:
+    """Check `answer` against exercise `id`, show the verdict, and return it (true when passed)."""
+    exercise = _find(id)
+    if exercise is None:
+        known = ", ".join(sorted(exercises())) or "none yet"
+        verdict = Verdict(
+            id=str(id),
+            title="",
+            passed=False,
+            message=f"There is no exercise {id!r}. Known ids: {known}.",
+        )
+    else:
+        verdict = exercise.judge(answer)
+    verdict.show()
+    return verdict
+
+
+def exercises() -> dict[str, Exercise]:
+    """Every exercise of every chapter, by id."""
+    for chapter in _chapters():
+        importlib.import_module(f"{__name__}.{chapter}")
+    return EXERCISES
+
+
+def _find(id: object) -> Exercise | None:
+    """The exercise called "03.2"; "3.2" is understood too. Imports only its own chapter."""
+    match = re.fullmatch(r"\s*(\d{1,2})\.(\d{1,2})\s*", str(id))
+    if match is None:
+        return None
+    chapter, number = int(match[1]), int(match[2])
+    if f"ch{chapter:02d}" not in _chapters():
+        return None
+    importlib.import_module(f"{__name__}.ch{chapter:02d}")
+    return EXERCISES.get(f"{chapter:02d}.{number}")
+
+
+def _chapters() -> list[str]:
+    return [m.name for m in pkgutil.iter_modules(__path__) if re.fullmatch(r"ch\d\d", m.name)]

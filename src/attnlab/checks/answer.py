@@ -1,0 +1,237 @@
+"""Answer: calls a learner's function with care, and looks at what comes back."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.compare import a_kind_of, close, difference, is_number, kind, numbers
+from attnlab.checks.explain import Mistake, Unfinished, parameters, raised, takes
+from attnlab.checks.safely import Stopped
+
+
+@dataclass
+class Call:
+    """One call of the answer: what went in, and what came out or was raised."""
+
+    given: tuple[Any, ...]
+    seen: Any = None
+    error: BaseException | None = None
+
+
+@dataclass
+class Answer:
+    """A learner's function, as the properties of an exercise see it.
+
+    `answer(q, k)` calls it on copies and returns what it returned, after these have been looked at:
+    it took the arguments, did not raise, did not change its inputs, and returned the type, shape
+    and dtype that the reference returns, without stray NaN. Whatever is wrong is raised as a
+    `Mistake`.
+    """
+
+    function: Callable[..., Any]
+    call: str  # "my_weights(q, k)"
+    returns: str = ""
+    reference: Callable[..., Any] | None = None
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.call.split("(")[0]
+
+    def __call__(self, *given: Any) -> Any:
+        return self._call(given, copy.deepcopy(given))
+
+    def _call(self, given: tuple[Any, ...], copies: tuple[Any, ...]) -> Any:
+        names = argument_names(self.call)
+        if not takes(self.function, len(given)):
+            raise Mistake(
+                f"`{self.name}` is called as `{self.call}`, with {_count(len(given), 'argument')}, "
+                f"but yours takes {parameters(self.function)}.",
+                likely="Keep the first line of the stub as it was.",
+            )
+        call = Call(given)
+        self.calls.append(call)
+        try:
+            call.seen = self.function(*copies)
+        except Stopped:
+            raise
+        except BaseException as error:
+            call.error = error
+            raise raised(error, self.name, describe(names, given)) from None
+        for name, before, after in zip(names, given, copies, strict=True):
+            if not _untouched(before, after):
+                raise Mistake(
+                    f"`{self.name}` changed its argument `{name}` in place, and whoever called "
+                    "it still needs it.",
+                    likely=f"`{name} = {name} / 2` makes a new tensor; `{name} /= 2`, "
+                    f"`{name}[0] = 2` and "
+                    f"`{name}.div_(2)` change the old one.",
+                )
+        if call.seen is None:
+            raise Mistake(
+                f"`{self.name}` returned None.", likely="Does every way through it end in `return`?"
+            )
+        if call.seen is ...:
+            raise Unfinished("It returned `...`.")
+        if self.reference is not None:
+            self._look(call.seen, self.reference(*given), describe(names, given))
+        return call.seen
+
+    def must_match(self, *given: Any) -> None:
+        """Every value equals the reference's."""
+        seen = self(*given)
+        assert self.reference is not None, f"{self.call}: must_match needs a reference"
+        expected = self.reference(*given)
+        if not close(seen, expected):
+            names = argument_names(self.call)
+            raise Mistake(f"With {describe(names, given)}, {difference(seen, expected)}.")
+
+    def gradients_must_match(self, *given: Any) -> None:
+        """Training can go through it: the gradients of float arguments are finite and right."""
+        assert self.reference is not None, f"{self.call}: gradients need a reference"
+        leaves = _leaves(given)
+        seen = self._call(given, leaves)
+        if not seen.requires_grad:
+            raise Mistake(
+                "No gradient flows back: the result is cut off from the arguments.",
+                likely="`.detach()`, `.data`, `.item()`, `.numpy()`, `torch.tensor(…)` and "
+                "`no_grad` all cut it.",
+            )
+        others = _leaves(given)
+        expected = _gradients(self.reference(*others), others)
+        try:
+            found = _gradients(seen, leaves)
+        except RuntimeError as error:
+            raise Mistake(
+                f"The result is right, but going backwards failed: "
+                f"{str(error).split('.')[0].strip()}.",
+                likely="Something was changed in place after a later step had used it: make a "
+                "new tensor instead.",
+            ) from None
+        for name, one, other in zip(argument_names(self.call), found, expected, strict=True):
+            if not bool(one.isfinite().all()):
+                raise Mistake(
+                    f"The result is right, but the gradient of `{name}` has nan in it.",
+                    likely="A nan that you replace afterwards still counts on the way back, "
+                    "since 0 · nan is nan. "
+                    "It must not arise, or no gradient may pass where it does.",
+                )
+            if not close(one, other):
+                raise Mistake(
+                    f"The result is right, but in the gradient of `{name}` "
+                    f"{difference(one, other)}.",
+                    likely="Is a part of it cut off by `.detach()` or `no_grad`, or rounded?",
+                )
+
+    def _look(self, seen: Any, expected: Any, given: str) -> None:
+        """Type, shape, dtype and NaN, against what the reference returned."""
+        wanted = f"expected {self.returns}" if self.returns else f"expected {a_kind_of(expected)}"
+        if isinstance(expected, Tensor) and isinstance(seen, Tensor):
+            look_at_tensor(
+                seen,
+                tuple(expected.shape),
+                expected.dtype,
+                given=given,
+                wanted=wanted,
+                name=self.name,
+            )
+            if kind(expected) == "float" and not bool(expected.isnan().any()):
+                look_for_nan(seen, given)
+        elif isinstance(expected, Tensor) or not _alike(seen, expected):
+            likely = ""
+            if isinstance(expected, Tensor):
+                likely = "Stay in torch from beginning to end: only then can gradients flow."
+            if isinstance(expected, Tensor) and isinstance(seen, tuple | list) and len(seen) > 1:
+                likely = "Return that one tensor and nothing else."
+            raise Mistake(f"`{self.name}` returned {a_kind_of(seen)}, {wanted}.", likely)
+
+
+def look_at_tensor(
+    seen: Any, shape: tuple[int, ...], dtype: torch.dtype, *, given: str, wanted: str, name: str
+) -> None:
+    """Raise a Mistake unless `seen` is a tensor of this shape and dtype."""
+    if not isinstance(seen, Tensor):
+        raise Mistake(f"`{name}` returned {a_kind_of(seen)}, {wanted}.")
+    if tuple(seen.shape) != shape:
+        likely = ""
+        if len(shape) > 1 and tuple(seen.mT.shape if seen.ndim > 1 else ()) == shape:
+            likely = "The last two axes are swapped."
+        elif sorted(n for n in seen.shape if n > 1) == sorted(n for n in shape if n > 1):
+            likely = "An axis of size 1 is too many or missing."
+        raise Mistake(
+            f"With {given}, the result has shape {tuple(seen.shape)}, not {shape}; {wanted}.",
+            likely,
+        )
+    if seen.dtype != dtype:
+        short, long = (str(d).removeprefix("torch.") for d in (seen.dtype, dtype))
+        raise Mistake(f"The result holds {short} values, {wanted} of {long}.")
+
+
+def look_for_nan(seen: Tensor, given: str) -> None:
+    bad = int((~seen.isfinite()).sum())
+    if bad:
+        word = "nan" if bool(seen.isnan().any()) else "inf"
+        raise Mistake(
+            f"With {given}, {bad} of {seen.numel()} numbers in the result are {word}.",
+            likely="0/0 and inf − inf give nan; `exp` of anything above 88 is inf in float32.",
+        )
+
+
+def argument_names(call: str) -> list[str]:
+    """ "my_weights(q, k)" → ["q", "k"]"""
+    tree = ast.parse(call, mode="eval").body
+    assert isinstance(tree, ast.Call), f"{call!r} is not a call"
+    return [ast.unparse(arg) for arg in tree.args]
+
+
+def describe(names: list[str], given: tuple[Any, ...]) -> str:
+    """The arguments in short: "q (3, 4), k (5, 4)" or "L = 2, S = 5"."""
+    parts = [
+        f"{name} {tuple(value.shape)}" if isinstance(value, Tensor) else f"{name} = {value!r}"
+        for name, value in zip(names, given, strict=True)
+    ]
+    return ", ".join(parts)
+
+
+def _leaves(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies that ask for gradients where they can."""
+    return tuple(
+        value.detach().clone().requires_grad_(value.is_floating_point())
+        if isinstance(value, Tensor)
+        else value
+        for value in given
+    )
+
+
+def _gradients(result: Tensor, leaves: tuple[Any, ...]) -> list[Tensor]:
+    """The gradient of a fixed mixture of all results, for every leaf; zeros where there is none."""
+    total = (result * numbers(*result.shape, seed=99)).sum()
+    wanted = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
+    got = iter(torch.autograd.grad(total, wanted, allow_unused=True))
+    found = [next(got) if isinstance(x, Tensor) and x.requires_grad else None for x in leaves]
+    return [torch.zeros(1) if g is None else g for g in found]
+
+
+def _untouched(before: Any, after: Any) -> bool:
+    if isinstance(before, Tensor):
+        return before.shape == after.shape and close(before, after)
+    return bool(before == after) if isinstance(before, list | dict | set) else True
+
+
+def _alike(seen: Any, expected: Any) -> bool:
+    if is_number(expected):
+        return is_number(seen)
+    if isinstance(expected, list | tuple):
+        return isinstance(seen, list | tuple) and len(seen) == len(expected)
+    return isinstance(seen, type(expected))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,435 @@
+"""Chapter 3, self-attention: what its five exercises must satisfy, and what each mistake is called.
+
+Sizes are unequal everywhere (L ≠ S, D ≠ Dv), so that a transposition cannot pass unseen, but for
+the first case of 03.4: there all widths agree, so that a wrong matrix still gives a result to
+recognise it by.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from attnlab import masks
+from attnlab.attention import attention, weights
+from attnlab.checks.answer import Answer, look_for_nan
+from attnlab.checks.ch03_suspects import CAUSAL, CROSS, MASKED, WEIGHTS, lower_right
+from attnlab.checks.compare import a_kind_of, close, numbers
+from attnlab.checks.exercise import Exercise
+from attnlab.checks.explain import Mistake
+
+# 03.1 ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+weights_by_hand = Exercise(
+    "03.1",
+    title="Attention weights by hand",
+    call="my_weights(q, k)",
+    returns="weights of shape (…, L, S)",
+    reference=weights,
+    suspects=WEIGHTS,
+    lesson="Each query shares out 1 among the keys, by softmax(q·k / √D).",
+)
+
+
+@weights_by_hand.property
+def there_is_one_weight_for_each_query_and_key(answer: Answer) -> None:
+    answer(numbers(3, 4), numbers(5, 4, seed=1))
+
+
+@weights_by_hand.property
+def every_row_sums_to_one(answer: Answer) -> None:
+    sums = answer(numbers(3, 4), numbers(5, 4, seed=1)).sum(-1)
+    if not close(sums, 1.0):
+        raise Mistake(
+            f"The three rows sum to {', '.join(f'{s:.2f}' for s in sums)}, not to 1.",
+            likely="Each query shares out 1 among the keys: a softmax along the last axis does "
+            "that.",
+        )
+
+
+@weights_by_hand.property
+def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
+    answer.must_match(numbers(3, 4), numbers(5, 4, seed=1))
+    answer.must_match(numbers(2, 9, seed=2), numbers(6, 9, seed=3))
+
+
+@weights_by_hand.property
+def a_batch_and_heads_may_come_first(answer: Answer) -> None:
+    answer.must_match(numbers(2, 3, 4), numbers(2, 5, 4, seed=1))
+    answer.must_match(numbers(2, 3, 4, 6), numbers(2, 3, 5, 6, seed=1))
+
+
+@weights_by_hand.property
+def large_scores_do_not_overflow(answer: Answer) -> None:
+    try:
+        answer.must_match(numbers(3, 4, spread=40), numbers(5, 4, seed=1, spread=40))
+    except Mistake as mistake:
+        raise Mistake(
+            mistake.seen,
+            likely="In float32 exp(89) is inf already. Subtract the largest score of each row "
+            "before `exp`: the "
+            "weights stay the same. `softmax` does that for you.",
+        ) from None
+
+
+# 03.2 ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+causal_mask = Exercise(
+    "03.2",
+    title="A causal mask",
+    call="my_causal_mask(L, S)",
+    returns="a mask of shape (L, S)",
+    reference=lower_right,
+    suspects=CAUSAL,
+    lesson="The last query sees every key, and each one before it sees one less.",
+)
+
+
+def picture(row: Tensor) -> str:
+    return " ".join("■" if cell else "·" for cell in row.tolist())
+
+
+def must_be_causal(answer: Answer, queries: int, keys: int) -> None:
+    """Like must_match, but shows the first wrong row as a picture."""
+    seen, expected = answer(queries, keys), lower_right(queries, keys)
+    for i in range(queries):
+        if not torch.equal(seen[i], expected[i]):
+            raise Mistake(
+                f"In my_causal_mask({queries}, {keys}) row {i} is {picture(seen[i])}, expected "
+                f"{picture(expected[i])} "
+                "(■ = may attend)."
+            )
+
+
+@causal_mask.property
+def it_is_a_bool_mask_of_the_right_shape(answer: Answer) -> None:
+    answer(3, 5)
+
+
+@causal_mask.property
+def as_many_queries_as_keys(answer: Answer) -> None:
+    must_be_causal(answer, 4, 4)
+
+
+@causal_mask.property
+def fewer_queries_than_keys(answer: Answer) -> None:
+    must_be_causal(answer, 2, 5)
+    must_be_causal(answer, 3, 7)
+
+
+@causal_mask.property
+def a_single_new_token_sees_everything(answer: Answer) -> None:
+    must_be_causal(answer, 1, 6)
+    must_be_causal(answer, 1, 1)
+
+
+# 03.3 ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+masked_attention = Exercise(
+    "03.3",
+    title="Masked attention that never breaks",
+    call="my_attention(q, k, v, mask)",
+    returns="one value for each query, shape (…, L, Dv)",
+    reference=lambda q, k, v, mask: attention(q, k, v, mask=mask),
+    suspects=MASKED,
+    lesson="Hidden before the softmax, zero after it: what a query may not see leaves no trace, "
+    "not even a nan.",
+)
+
+
+def a_case(*front: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries (…, 3, 4), keys (…, 5, 4), values (…, 5, 6)."""
+    return numbers(*front, 3, 4), numbers(*front, 5, 4, seed=1), numbers(*front, 5, 6, seed=2)
+
+
+# Some keys are hidden from every query, some from one; no row is empty.
+SOME = torch.tensor([[1, 0, 1, 1, 0], [1, 1, 0, 1, 0], [0, 0, 1, 0, 0]], dtype=torch.bool)
+# The second query sees nothing.
+EMPTY = torch.tensor([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 0, 1, 0, 0]], dtype=torch.bool)
+
+
+@masked_attention.property
+def nothing_hidden_is_plain_attention(answer: Answer) -> None:
+    answer.must_match(*a_case(), torch.ones(3, 5, dtype=torch.bool))
+
+
+@masked_attention.property
+def a_hidden_key_has_no_influence(answer: Answer) -> None:
+    q, k, v = a_case()
+    seen = answer(q, k, v, SOME)
+    changed = v.clone()
+    changed[4] += 100.0  # no query may see the last key
+    moved = (answer(q, k, changed, SOME) - seen).abs().max()
+    if moved > 1e-3:
+        raise Mistake(
+            f"No query may see key 4, yet adding 100 to its value moved the result by {moved:.3g}.",
+            likely="The weight of a hidden key must be exactly 0.",
+        )
+
+
+@masked_attention.property
+def the_visible_keys_share_out_exactly_one(answer: Answer) -> None:
+    q, k, _ = a_case()
+    seen = answer(q, k, torch.ones(5, 6), SOME)
+    if not close(seen, 1.0):
+        raise Mistake(
+            f"When all values are 1, the result should be 1 as well, but row 0 is "
+            f"{seen[0, 0]:.3f}.",
+            likely="The visible weights have to sum to 1: hide the scores before the softmax.",
+        )
+
+
+@masked_attention.property
+def the_numbers_are_right(answer: Answer) -> None:
+    answer.must_match(*a_case(), SOME)
+
+
+@masked_attention.property
+def batches_heads_and_padding_broadcast(answer: Answer) -> None:
+    answer.must_match(*a_case(2), masks.padding([5, 2], 5).dense().squeeze(1))  # (2, 1, 5)
+    answer.must_match(*a_case(2, 3), masks.padding([4, 1], 5).dense())  # (2, 1, 1, 5)
+    answer.must_match(*a_case(2, 3), masks.causal(3, 5).dense())  # (3, 5)
+
+
+@masked_attention.property
+def an_empty_row_gives_zeros(answer: Answer) -> None:
+    q, k, v = a_case()
+    seen = answer(q, k, v, EMPTY)
+    if not close(seen[1], 0.0):
+        raise Mistake(
+            f"Query 1 may see nothing, so its row should be zeros, but it starts with "
+            f"{seen[1, 0]:.3f}.",
+            likely="Set the weights of such a row to 0 after the softmax.",
+        )
+    answer.must_match(q, k, v, EMPTY)
+    answer.must_match(
+        *a_case(2), masks.padding([3, 0], 5).dense().squeeze(1)
+    )  # a sequence that is all padding
+
+
+@masked_attention.property
+def the_gradients_are_finite_and_right(answer: Answer) -> None:
+    answer.gradients_must_match(*a_case(), EMPTY)
+
+
+# 03.4 ────────────────────────────────────────────────────────────────────────────────────────────
+
+cross_attention = Exercise(
+    "03.4",
+    title="Cross-attention",
+    call="my_cross_attention(x, context, w_q, w_k, w_v)",
+    returns="one row for each token of x, shape (…, L, Dv)",
+    reference=lambda x, c, w_q, w_k, w_v: attention(x @ w_q, c @ w_k, c @ w_v),
+    suspects=CROSS,
+    lesson="x asks, context answers. Shuffling context changes nothing; shuffling x shuffles "
+    "the result.",
+)
+
+
+def two_sequences(
+    *front: int, x_width: int = 4, context_width: int = 4, key_width: int = 4, value_width: int = 4
+) -> tuple[Tensor, ...]:
+    """x of length 3, context of length 5, and the three matrices."""
+    return (
+        numbers(*front, 3, x_width),
+        numbers(*front, 5, context_width, seed=1),
+        numbers(x_width, key_width, seed=2),
+        numbers(context_width, key_width, seed=3),
+        numbers(context_width, value_width, seed=4),
+    )
+
+
+@cross_attention.property
+def there_is_one_result_for_each_token_of_x(answer: Answer) -> None:
+    answer(*two_sequences())
+
+
+@cross_attention.property
+def x_asks_and_context_answers(answer: Answer) -> None:
+    answer.must_match(*two_sequences())
+
+
+@cross_attention.property
+def the_two_sequences_may_have_different_widths(answer: Answer) -> None:
+    answer.must_match(*two_sequences(x_width=4, context_width=7, key_width=2, value_width=6))
+
+
+@cross_attention.property
+def a_batch_may_come_first(answer: Answer) -> None:
+    answer.must_match(*two_sequences(2, x_width=6, context_width=3, key_width=5, value_width=4))
+
+
+@cross_attention.property
+def the_order_of_context_does_not_matter(answer: Answer) -> None:
+    x, context, *matrices = two_sequences(context_width=7, value_width=6)
+    matrices[0] = numbers(4, 4, seed=2)
+    seen = answer(x, context, *matrices)
+    if not close(answer(x, context.flip(-2), *matrices), seen):
+        raise Mistake(
+            "With the tokens of context in reverse order, the result changed.",
+            likely="A key and its value have to stay together: both come from the same token of "
+            "context.",
+        )
+
+
+# 03.5 ────────────────────────────────────────────────────────────────────────────────────────────
+
+ENOUGH = 0.9
+
+look_back = Exercise(
+    "03.5",
+    title="Design a head that looks back",
+    call="look_back(n)",
+    returns="two matrices w_q and w_k of shape (2, D)",
+    lesson="No single matrix could do this: with W_q = W_k scores are symmetric, and round the "
+    "circle each day would "
+    "have to score higher than the one before it, for ever.",
+)
+
+
+def circle(n: int) -> Tensor:
+    angle = torch.arange(n) * (2 * math.pi / n)
+    return torch.stack([angle.cos(), angle.sin()], dim=-1)  # (n, 2)
+
+
+def projections(answer: Answer, n: int) -> tuple[Tensor, Tensor]:
+    """The learner's w_q and w_k, if they are two matrices that fit."""
+    seen = answer(n)
+    if not isinstance(seen, tuple | list) or len(seen) != 2:
+        raise Mistake(
+            f"`look_back({n})` returned {a_kind_of(seen)}, expected two matrices.",
+            likely="End with `return w_q, w_k`.",
+        )
+    for name, w in zip(("w_q", "w_k"), seen, strict=True):
+        if not isinstance(w, Tensor):
+            raise Mistake(
+                f"`{name}` is {a_kind_of(w)}, expected a tensor of shape (2, D).",
+                likely="Use `torch.tensor`.",
+            )
+        if w.ndim != 2 or w.shape[0] != 2:
+            raise Mistake(
+                f"`{name}` has shape {tuple(w.shape)}, expected (2, D).",
+                likely="A token is a row of two numbers, and its query is `x @ w_q`: two rows "
+                "go in.",
+            )
+        if not w.is_floating_point():
+            raise Mistake(
+                f"`{name}` holds {str(w.dtype).removeprefix('torch.')} values, expected float."
+            )
+        look_for_nan(w, f"n = {n}")
+    w_q, w_k = (w.detach().float() for w in seen)
+    if w_q.shape != w_k.shape:
+        raise Mistake(
+            f"`w_q` has shape {tuple(w_q.shape)} and `w_k` {tuple(w_k.shape)}, expected the "
+            "same D for both.",
+            likely="A query and a key meet in a dot product, so they are equally wide.",
+        )
+    return w_q, w_k
+
+
+def attended(w_q: Tensor, w_k: Tensor, n: int) -> Tensor:
+    """Who looks at whom with these projections: (n, n)."""
+    table = weights(circle(n) @ w_q, circle(n) @ w_k)
+    if not bool(table.isfinite().all()):
+        raise Mistake(
+            "The weights are nan: the numbers in w_q and w_k are so large that the scores overflow."
+        )
+    return table
+
+
+def must_look_back(answer: Answer, n: int) -> Tensor:
+    """Every day looks mostly at the day before; returns how much each gives to it."""
+    w_q, w_k = projections(answer, n)
+    table = attended(w_q, w_k, n)
+    days = torch.arange(n)
+    if bool((table.max(-1).values < 1 / n + 1e-3).all()):
+        raise Mistake(
+            f"With n = {n} every day spreads its attention evenly, {1 / n:.2f} for each.",
+            likely="All the scores are nearly the same: are the matrices still zero, or very "
+            "small?",
+        )
+    ahead = (table.argmax(-1) - days) % n  # how many days ahead each one looks
+    if bool((ahead == n - 1).all()):
+        return table[days, (days - 1) % n]
+    symmetric = close(w_q @ w_k.mT, w_k @ w_q.mT)
+    if bool((ahead == ahead[0]).all()):
+        raise Mistake(
+            f"With n = {n} every day looks mostly at {_offset(int(ahead[0]), n)}.",
+            _turn(int(ahead[0]), n),
+        )
+    right = int((ahead == n - 1).sum())
+    odd = int((ahead != n - 1).nonzero()[0])
+    raise Mistake(
+        f"With n = {n}, {right} of {n} days look mostly at the day before; day {odd} looks at day "
+        f"{int(table[odd].argmax())}, expected day {(odd - 1) % n}.",
+        likely="W_q W_kᵀ is symmetric here, so two days always score each other alike; looking "
+        "back needs a "
+        "form that is not."
+        if symmetric
+        else "A turn by one step, 2π/n radians, treats all days alike.",
+    )
+
+
+def _offset(ahead: int, n: int) -> str:
+    if ahead == 0:
+        return "itself, expected the day before"
+    if ahead == 1:
+        return "the day after, expected the day before"
+    if ahead <= n // 2:
+        return f"the day {ahead} days ahead, expected 1 day back"
+    return f"the day {n - ahead} days back, expected 1 day back"
+
+
+def _turn(ahead: int, n: int) -> str:
+    if ahead == 0:
+        return "Its query points where its key does. Turn one of them."
+    if ahead == 1:
+        return "The turn goes the wrong way: transpose the rotation, or turn the keys instead."
+    return "The turn between queries and keys should be one step in all, 2π/n radians, backwards."
+
+
+@look_back.property
+def it_returns_two_matrices_that_fit(answer: Answer) -> None:
+    projections(answer, 7)
+
+
+@look_back.property
+def every_day_of_the_week_looks_mostly_at_the_day_before(answer: Answer) -> None:
+    must_look_back(answer, 7)
+
+
+@look_back.property
+def with_at_least_nine_tenths_of_its_attention(answer: Answer) -> None:
+    must_be_sharp(answer, 7)
+
+
+@look_back.property
+def and_the_same_for_any_number_of_days(answer: Answer) -> None:
+    week = projections(answer, 7)
+    for n in (12, 3):
+        try:
+            must_be_sharp(answer, n)
+        except Mistake as mistake:
+            if all(map(close, projections(answer, n), week)):
+                raise Mistake(
+                    mistake.seen, f"The matrices for n = {n} are those for n = 7: one step is 2π/n."
+                ) from None
+            raise
+
+
+def must_be_sharp(answer: Answer, n: int) -> None:
+    given = must_look_back(answer, n)
+    if given.min() < ENOUGH:
+        raise Mistake(
+            f"With n = {n} the direction is right, but day {int(given.argmin())} gives only "
+            f"{given.min():.2f} of its "
+            f"attention to the day before, expected at least {ENOUGH}.",
+            likely="The neighbours score nearly as high. Larger numbers in w_q widen the gap, "
+            "like a low temperature; "
+            "the larger n, the larger they must be.",
+        )

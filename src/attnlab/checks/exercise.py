@@ -1,0 +1,125 @@
+"""Exercise: named properties, known mistakes, and how a failure becomes a sentence."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attnlab.checks import safely
+from attnlab.checks.answer import Answer, Call
+from attnlab.checks.compare import a_kind_of, close
+from attnlab.checks.explain import Mistake, Unfinished, blank, where
+from attnlab.checks.verdict import Verdict
+
+Property = Callable[[Answer], None]
+Suspects = Sequence[tuple[str, Callable[..., Any]]]  # the words, and the wrong answer itself
+
+EXERCISES: dict[str, Exercise] = {}  # filled as the chapters' modules are imported
+
+
+class Exercise:
+    """What an answer must satisfy. See the package's docstring for an example."""
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        title: str,
+        call: str,
+        returns: str = "",
+        reference: Callable[..., Any] | None = None,
+        suspects: Suspects = (),
+        lesson: str = "",
+    ) -> None:
+        self.id = id
+        self.title = title
+        self.call = call
+        self.returns = returns
+        self.reference = reference
+        self.suspects = tuple(suspects)
+        self.lesson = lesson
+        self.properties: dict[str, Property] = {}
+        EXERCISES[id] = self
+
+    def property(self, function: Property) -> Property:
+        """Add a property. Its name is the function's: `rows_sum_to_one` reads "rows sum to one"."""
+        self.properties[function.__name__.strip("_").replace("_", " ")] = function
+        return function
+
+    def judge(self, function: Any) -> Verdict:
+        """Run every property until one fails, within the time limit, and say what was found."""
+        verdict = Verdict(self.id, self.title, passed=False, message="", total=len(self.properties))
+        if not callable(function):
+            name = self.call.split("(")[0]
+            verdict.unfinished = function is ...
+            verdict.message = (
+                f"`check` was given {a_kind_of(function) if function is not None else 'None'}, "
+                "not a function. "
+                f'Write `check("{self.id}", {name})`, without brackets after `{name}`.'
+            )
+            return verdict
+        answer = Answer(function, self.call, self.returns, self.reference)
+        outcome = safely.run(lambda: self._run(answer, verdict))
+        verdict.printed = outcome.printed
+        if outcome.ended and outcome.error is None:
+            return verdict
+        verdict.passed = False
+        if outcome.error is not None:  # not the answer's own: that has been turned into a Mistake
+            verdict.message = (
+                f"What `{answer.name}` returned could not be examined: {outcome.error!r}. "
+                f"Expected {self.returns or 'something else'}."
+            )
+        else:
+            place = where(list(outcome.frames))
+            verdict.message = (
+                f"`{answer.name}` was still running after {safely.SECONDS} s"
+                f"{f', at {place}' if place else ''}. These inputs are tiny: a loop may never end."
+            )
+        return verdict
+
+    def _run(self, answer: Answer, verdict: Verdict) -> None:
+        """In the worker: the properties in order. Fills in the verdict."""
+        for name, holds in self.properties.items():
+            verdict.failed = name
+            try:
+                holds(answer)
+            except Mistake as mistake:
+                unwritten = blank(answer.function)
+                if unwritten or isinstance(mistake, Unfinished):
+                    verdict.unfinished = True
+                    verdict.message = (
+                        f"In `{answer.name}` {unwritten}." if unwritten else mistake.seen
+                    )
+                else:
+                    words = self._convict(answer.calls) or mistake.likely
+                    verdict.message = f"{mistake.seen} {words}".strip()
+                return
+            verdict.held += 1
+        verdict.failed = ""
+        verdict.passed = True
+        verdict.message = self.lesson
+
+    def _convict(self, calls: list[Call]) -> str:
+        """The words of the suspect that did on every call what the answer did, if there is one.
+
+        On the last call, the one that failed, it must also have been wrong.
+        """
+        if self.reference is None or not calls:
+            return ""
+        last = calls[-1]
+        if last.error is None and close(last.seen, self.reference(*last.given)):
+            return ""  # the values were right, something else was not
+        for words, suspect in self.suspects:
+            if all(_same_doing(suspect, call) for call in reversed(calls)):
+                return words
+        return ""
+
+
+def _same_doing(suspect: Callable[..., Any], call: Call) -> bool:
+    """Does the suspect return, or raise, what the answer did?"""
+    try:
+        value = suspect(*copy.deepcopy(call.given))
+    except Exception as error:
+        return type(error) is type(call.error) and str(error) == str(call.error)
+    return call.error is None and close(call.seen, value)

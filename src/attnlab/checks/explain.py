@@ -1,0 +1,169 @@
+"""A learner's exception, or an unfinished stub, in one sentence."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+import sysconfig
+import textwrap
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+
+class Mistake(Exception):  # noqa: N818 - it is what the learner made, not an error of ours
+    """What a property saw and expected, and the likely cause: one sentence each."""
+
+    def __init__(self, seen: str, likely: str = "") -> None:
+        super().__init__(seen, likely)
+        self.seen = seen
+        self.likely = likely
+
+
+class Unfinished(Mistake):
+    """Nothing is wrong yet: the stub has not been filled in."""
+
+
+# Code that a learner did not write: a traceback is read up to the last line outside these.
+_LIBRARIES = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {str(Path(torch.__file__).parent), str(Path(__file__).parents[1])}
+)
+
+# The commonest messages of Python and torch, and what they mean here. The first match is used.
+_MEANINGS: list[tuple[type[BaseException], str, str]] = [
+    (
+        NameError,
+        r"name '(\w+)' is not defined",
+        "Did you run the cell that defines or imports `{0}`?",
+    ),
+    (UnboundLocalError, r"variable '(\w+)'", "`{0}` is read before it gets a value."),
+    (
+        AttributeError,
+        r"'NoneType' object",
+        "Something on that line is None: a `return` may be missing.",
+    ),
+    (AttributeError, r"'numpy.ndarray' object", "Stay in torch: `torch.tensor`, not NumPy."),
+    (
+        RuntimeError,
+        r"cannot be multiplied|[Ee]xpected size for first two|size mismatch|not aligned"
+        r"|inconsistent tensor size|incompatible",
+        "In a product `a @ b` the last axis of a meets the last but one of b. "
+        "`b.transpose(-2, -1)` swaps the last two axes of b, with or without a batch.",
+    ),
+    (
+        RuntimeError,
+        r"must match the (existing )?size|shape mismatch|not broadcastable|does not broadcast",
+        "Two shapes do not fit together: put `print(a.shape, b.shape)` before that line.",
+    ),
+    (
+        RuntimeError,
+        r"same dtype|expected scalar type|dtype",
+        "Two dtypes meet: look at the `dtype` of each.",
+    ),
+    (
+        IndexError,
+        r"[Dd]imension out of range",
+        "Count axes from the back (-1, -2): a batch may be in front.",
+    ),
+    (RuntimeError, r"can't call numpy|numpy\(\) on", "Stay in torch: NumPy cuts the gradient."),
+    (
+        RuntimeError,
+        r"leaf [Vv]ariable|in-?place operation",
+        "Make a new tensor instead of changing one.",
+    ),
+    (RecursionError, r"", "It calls itself without end."),
+    (MemoryError, r"", "It asks for far more memory than these small inputs need."),
+    (SystemExit, r"", "An answer ends with `return`, not with `exit()`."),
+]
+
+
+def raised(error: BaseException, name: str, given: str) -> Mistake:
+    """The sentence for an exception out of the learner's function, with the line it came from."""
+    if isinstance(error, NotImplementedError):
+        return Unfinished(f"`{name}` says it is not implemented.")
+    text = re.sub(r"\s+", " ", str(error).strip().split("\n")[0])
+    text = text if len(text) <= 200 else text[:197] + "…"
+    what = type(error).__name__ + (f": {text}" if text else "")
+    place = where([frame for frame, _ in traceback.walk_tb(error.__traceback__)])
+    seen = f"`{name}` raised {what.rstrip('.')}{f' ({place})' if place else ''}."
+    return Mistake(f"{seen} It was called with {given}.", _meaning(error))
+
+
+def where(frames: list[FrameType]) -> str:
+    """The learner's own line among these frames, the innermost: "line 3: `scores = q @ k`"."""
+    for frame in reversed(frames):
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        if not file.startswith((*_LIBRARIES, "<frozen")):
+            text = linecache.getline(file, line).strip()
+            return f"line {line}: `{text}`" if text else f"line {line}"
+    return ""
+
+
+def blank(function: Any) -> str | None:
+    """What is still to be filled in, if anything: a line with `...` in it, or an empty body.
+
+    `x[..., 0]` and `tuple[int, ...]` are no blanks: an Ellipsis inside square brackets is at home.
+    """
+    tree, lines = _source(function)
+    if tree is None:
+        return None
+    at_home = {n for s in ast.walk(tree) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice)}
+    for node in _in_order(tree):
+        if isinstance(node, ast.Constant) and node.value is ... and node not in at_home:
+            return (
+                f"the line `{lines[node.lineno - 1].split('#')[0].strip()}` is still to be written"
+            )
+    body = getattr(tree.body[0], "body", []) if isinstance(tree, ast.Module) and tree.body else []
+    if body and all(isinstance(n, ast.Pass) or _is_docstring(n) for n in body):
+        return "its body is still empty"
+    return None
+
+
+def takes(function: Callable[..., Any], count: int) -> bool:
+    """Can this be called with so many arguments?"""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # some built-in functions have no signature; the call itself will tell
+        return True
+    return True
+
+
+def parameters(function: Callable[..., Any]) -> str:
+    """The arguments a function takes, as a learner wrote them."""
+    names = ", ".join(str(p).split(":")[0] for p in inspect.signature(function).parameters.values())
+    return f"({names})"
+
+
+def _meaning(error: BaseException) -> str:
+    for type_, pattern, words in _MEANINGS:
+        if isinstance(error, type_) and (match := re.search(pattern, str(error))):
+            return words.format(*match.groups()) if "{0}" in words else words
+    return ""
+
+
+def _source(function: Any) -> tuple[ast.AST | None, list[str]]:
+    if isinstance(function, torch.nn.Module):
+        function = type(function).forward
+    try:
+        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        return ast.parse(text), text.splitlines()
+    except Exception:  # no source at hand (exec, built-ins, a lambda inside a call): nothing to say
+        return None, []
+
+
+def _in_order(tree: ast.AST) -> list[ast.expr | ast.stmt]:
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.expr | ast.stmt)]
+    return sorted(nodes, key=lambda n: (n.lineno, n.col_offset))
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

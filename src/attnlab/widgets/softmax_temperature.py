@@ -1,5 +1,6 @@
 """Softmax bars with a temperature slider."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,8 +37,21 @@ class SoftmaxTemperature(LiveFigure):
             },
         )
 
+    @validate("scores")
+    def _finite(self, proposal: Any) -> list[float]:
+        for place, score in enumerate(proposal["value"]):
+            if not math.isfinite(score):
+                raise TraitError(
+                    f"score {place} is {score}: this figure needs finite numbers. "
+                    "To leave an entry out, drop it and its label."
+                )
+        return list(proposal["value"])
+
     @validate("temperature")
     def _positive(self, proposal: Any) -> float:
-        if not proposal["value"] > 0:
-            raise TraitError(f"temperature is {proposal['value']}: it must be above 0.")
+        if not 0 < proposal["value"] < math.inf:
+            raise TraitError(
+                f"temperature is {proposal['value']}: it must be a number above 0. "
+                "Near 0 the softmax becomes a hard choice, so try 0.05."
+            )
         return float(proposal["value"])

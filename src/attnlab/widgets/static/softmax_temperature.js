@@ -1,68 +1,119 @@
 // Softmax bars with a temperature: p_i = exp(z_i / T) / Σ_j exp(z_j / T), and sliders for the scores.
-import { frame, make, nice, shorten, slider } from "./kit.js";
+import { button, frame, make, nice, shorten, slider } from "./kit.js";
 import { entropy, softmax } from "./math.js";
 
-/** Everything the figure shows, from what it was given. */
+const PRESETS = [0.1, 1, 10];
+
+/** Everything the figure shows, from what it was given. `largest` lists every place that holds the maximum. */
 export function compute(scores, temperature) {
-  const weights = softmax(scores, { temperature });
-  return { weights: [...weights], entropy: entropy(weights), temperature };
+  const weights = [...softmax(scores, { temperature })];
+  const top = Math.max(...scores);
+  return {
+    weights, temperature,
+    entropy: entropy(weights),
+    largest: scores.flatMap((z, i) => (z === top ? [i] : [])),
+  };
 }
+
+/** What the temperature does, in words that are true for any scores. */
+export function words(temperature) {
+  if (temperature < 0.995) return `Cold: every difference between scores counts ${nice(1 / temperature, 1)} times as much`;
+  if (temperature > 1.005) return `Hot: every difference between scores shrinks to ${nice(100 / temperature, 0)} %`;
+  return "T = 1: the plain softmax";
+}
+
+const plain = (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2));
 
 function render(context) {
   const { model } = context;
   const state = () => compute(model.get("scores"), model.get("temperature"));
   const figure = frame(context, { name: "softmax-temperature", numbers: state });
+  keepKeys(figure);
 
   const heat = slider({
-    label: "Temperature T", min: 0.05, max: 20, log: true, detents: [1], value: model.get("temperature"),
-    format: (t) => t.toFixed(2), input: (t) => figure.push("temperature", t),
+    label: "Temperature T", min: 0.05, max: 20, log: true, detents: PRESETS, value: model.get("temperature"),
+    format: plain, input: (t) => figure.push("temperature", t),
   });
-  figure.controls.append(heat);
+  heat.classList.add("al-heat");
+  // The ends of the scale, in words, under the slider.
+  heat.querySelector("input").after(
+    make("span.al-ends", { "aria-hidden": "true" }, make("span", {}, "cold"), make("span", {}, "hot")),
+  );
+  const presets = PRESETS.map((t) => {
+    const node = button(`T = ${t}`, () => figure.push("temperature", t));
+    return { t, node };
+  });
+  figure.controls.append(
+    heat, make("div.al-presets", { role: "group", "aria-label": "Temperature presets" }, ...presets.map(({ node }) => node)),
+  );
+
+  const head = make("div.al-bar-row.al-bar-head", { "aria-hidden": "true" },
+    make("span", {}, "score z"), make("span", {}, "weight p = softmax(z / T)"));
   const list = make("div.al-bars", { role: "list" });
-  const readout = make("div.al-readout");
-  figure.body.append(list, readout);
+  const meaning = make("div");
+  const sums = make("div.al-sums");
+  figure.body.append(head, list, make("div.al-readout", {}, meaning, sums));
 
   let rows = [];
+  let reach = 6;
   function build() {
     const labels = model.get("labels"), scores = model.get("scores");
+    reach = Math.max(6, Math.ceil(Math.max(...scores.map(Math.abs))));
     rows = scores.map((score, i) => {
+      const label = labels[i] ?? `score ${i + 1}`;
       const bar = make("div.al-bar");
       const value = make("span.al-value");
+      const star = make("span.al-star", { title: "largest weight" });
       const knob = slider({
-        label: shorten(labels[i], 14), min: -6, max: 6, step: 0.1, value: score, format: (z) => nice(z, 1),
+        label: shorten(label, 14), min: -reach, max: reach, step: 0.1, value: score, format: (z) => nice(z, 1),
         input: (z) => {
           const next = [...model.get("scores")];
           next[i] = z;
           figure.push("scores", next);
         },
       });
-      knob.title = labels[i];
-      list.append(make("div.al-bar-row", { role: "listitem" }, knob, make("div.al-bar-track", { "aria-hidden": "true" }, bar), value));
-      return { bar, value, knob };
+      knob.title = shorten(label, 300);
+      knob.querySelector("input").setAttribute("aria-label", `Score of ${shorten(label, 60)}`);
+      const track = make("div.al-bar-track", { "aria-hidden": "true" }, bar);
+      const row = make("div.al-bar-row", { role: "listitem" }, knob, track, value, star);
+      return { row, bar, value, knob, star };
     });
+    list.replaceChildren(...rows.map(({ row }) => row));
   }
   function rebuild() {
-    list.replaceChildren();
     build();
     paint();
   }
   function paint() {
     const scores = model.get("scores");
-    if (scores.length !== rows.length) return rebuild();
+    if (scores.length !== rows.length || scores.some((z) => Math.abs(z) > reach)) return rebuild();
     const now = state();
-    heat.value = now.temperature;
-    rows.forEach(({ bar, value, knob }, i) => {
+    if (heat.value !== now.temperature) heat.value = now.temperature;
+    for (const { t, node } of presets) node.setAttribute("aria-pressed", String(Math.abs(now.temperature / t - 1) < 1e-6));
+    rows.forEach(({ row, bar, value, knob, star }, i) => {
+      const top = now.largest.includes(i);
       bar.style.transform = `scaleX(${now.weights[i]})`;
       value.textContent = nice(now.weights[i]);
+      row.classList.toggle("al-top", top);
+      star.textContent = top ? "★" : "";
       if (knob.value !== scores[i]) knob.value = scores[i];
     });
-    const uniform = Math.log2(scores.length);
-    readout.textContent = `Σ = ${nice(now.weights.reduce((a, b) => a + b, 0))} · entropy ${nice(now.entropy, 2)} bits of ${nice(uniform, 2)} (uniform)`;
+    meaning.textContent = `${words(now.temperature)}.`;
+    const total = nice(now.weights.reduce((a, b) => a + b, 0));
+    sums.textContent = `★ largest · sum ${total} · entropy ${nice(now.entropy, 2)} of ${nice(Math.log2(scores.length), 2)} bits (${nice(Math.log2(scores.length), 2)} = uniform)`;
   }
   rebuild();
   figure.on(["temperature", "scores"], () => figure.schedule(paint));
   figure.on("labels", () => figure.schedule(rebuild));
   return figure.dispose;
+}
+
+/** Arrow keys and the space bar belong to the focused control, not to the slides or the notebook around it. */
+function keepKeys(figure) {
+  figure.root.dataset.lmSuppressShortcuts = "true";
+  figure.listen(figure.root, "keydown", (event) => {
+    if (/^(Arrow|Page|Home|End|Enter| )/.test(event.key)) event.stopPropagation();
+  });
 }
 
 export default { render };

@@ -1,0 +1,112 @@
+"""How far a signal travels from one token to another: RNN, convolution, self-attention."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from traitlets import Bool, Int, List, TraitError, Unicode, validate
+
+from attnlab.widgets.base import LiveFigure, bundle, stylesheet
+
+KINDS = ("rnn", "convolution", "attention")
+KERNELS = (3, 5, 7)
+LONGEST = 16  # tokens that can still be told apart on a phone
+
+
+class PathLength(LiveFigure):
+    """Pick two tokens and compare the path between them in three kinds of layer.
+
+    A path is counted from an input to an output: every arrow on the way is one step, so
+    self-attention always needs 1. `source` and `target` count tokens from 0. `dilated` lets the
+    convolution's steps grow from layer to layer. `width` is the model width d of the cost
+    column. `layers` chooses the diagrams and their order.
+
+    PathLength(n=8, kernel=3, layers=["rnn", "attention"])
+    """
+
+    figure = "path_length"
+    _esm, _css = bundle("path_length"), stylesheet("path_length")
+
+    n = Int(8).tag(sync=True)
+    kernel = Int(3).tag(sync=True)
+    dilated = Bool(False).tag(sync=True)
+    source = Int(0).tag(sync=True)
+    target = Int(7).tag(sync=True)
+    width = Int(512).tag(sync=True)
+    tokens = List(Unicode()).tag(sync=True)
+    layers = List(Unicode(), default_value=list(KINDS)).tag(sync=True)
+
+    def __init__(
+        self,
+        n: int | None = None,
+        kernel: int = 3,
+        *,
+        tokens: Sequence[str] = (),
+        layers: Sequence[str] = KINDS,
+        source: int = 0,
+        target: int | None = None,
+        **traits: Any,
+    ):
+        if isinstance(tokens, str) or isinstance(layers, str):
+            raise TypeError("tokens and layers are lists of words, not one string.")
+        if n is None:
+            n = len(tokens) or 8
+        last = n - 1 if target is None else target
+        for name, place in (("source", source), ("target", last)):
+            if not 0 <= place < max(n, 1):
+                raise ValueError(f"{name} is {place}: with n={n} tokens it runs from 0 to {n - 1}.")
+        super().__init__(
+            n=n,
+            kernel=kernel,
+            tokens=[str(token) for token in tokens],
+            layers=[str(kind) for kind in layers],
+            source=source,
+            target=last,
+            **{
+                "alt": "Diagrams of a recurrent, a convolutional and a self-attention layer. "
+                "The path from the first token to the last grows with the distance in the RNN, "
+                "more slowly in a stack of convolutions, and is one step in self-attention.",
+                **traits,
+            },
+        )
+
+    @validate("n")
+    def _tokens(self, proposal: Any) -> int:
+        if not 2 <= proposal["value"] <= LONGEST:
+            raise TraitError(f"n is {proposal['value']}: the figure draws 2 to {LONGEST} tokens.")
+        return proposal["value"]
+
+    @validate("kernel")
+    def _odd(self, proposal: Any) -> int:
+        if proposal["value"] not in KERNELS:
+            raise TraitError(
+                f"kernel is {proposal['value']}: choose 3, 5 or 7, "
+                "so that the window has a middle token."
+            )
+        return proposal["value"]
+
+    @validate("source", "target")
+    def _place(self, proposal: Any) -> int:
+        # The browser clips to the last token, so that n may shrink before the places do.
+        if not 0 <= proposal["value"] < LONGEST:
+            raise TraitError(
+                f"{proposal['trait'].name} is {proposal['value']}: tokens are counted from 0, "
+                f"and there are at most {LONGEST}."
+            )
+        return proposal["value"]
+
+    @validate("width")
+    def _width(self, proposal: Any) -> int:
+        width = proposal["value"]
+        if not 4 <= width <= 4096 or width & (width - 1):
+            raise TraitError(f"width is {width}: the slider has the powers of two 4, 8, … 4096.")
+        return width
+
+    @validate("layers")
+    def _kinds(self, proposal: Any) -> list[str]:
+        kinds = list(proposal["value"])
+        unknown = [kind for kind in kinds if kind not in KINDS]
+        if unknown:
+            raise TraitError(f"layers holds {unknown[0]!r}: choose from {', '.join(KINDS)}.")
+        if not kinds or len(set(kinds)) < len(kinds):
+            raise TraitError(f"layers is {kinds}: name at least one kind, and each only once.")
+        return kinds

@@ -1,0 +1,337 @@
+// How far a signal travels between two tokens in three kinds of layer, and what a layer costs:
+// Table 1 of Vaswani et al. 2017, with the numbers filled in and the paths drawn.
+import { button, choice, frame, make, nice, shorten, slider, svg, toggle } from "./kit.js";
+
+const NAMES = { rnn: "RNN", convolution: "1-D convolution", attention: "Self-attention" };
+
+/**
+ * The fewest layers of a convolution that carry a signal from token `from` to token `to`, and
+ * the tokens it passes, found by walking through the layers (breadth first).
+ * Layer l reads `kernel` tokens, `dilation(l)` apart, around the one it writes.
+ */
+export function convolutionPath(n, kernel, from, to, dilated) {
+  const radius = (kernel - 1) / 2;
+  let reached = new Map([[from, [from]]]);
+  for (let layer = 0; layer <= n; layer++) {
+    const gap = dilation(kernel, layer, dilated);
+    const next = new Map();
+    for (const [place, path] of reached)
+      for (let tap = -radius; tap <= radius; tap++) {
+        const there = place + tap * gap;
+        if (there < 0 || there >= n) continue;
+        // Of several ways the one that has come closest to the target wins, so the path looks direct.
+        const old = next.get(there);
+        if (!old || Math.abs(to - old.at(-2)) > Math.abs(to - place)) next.set(there, [...path, there]);
+      }
+    if (next.has(to)) return next.get(to);
+    reached = next;
+  }
+  return null;
+}
+
+/**
+ * How far apart the taps of layer l are. With radius r the gaps 1, (r+1), (r+1)² … leave no token out
+ * (for kernel 3: 1, 2, 4 …, as in WaveNet).
+ */
+export function dilation(kernel, layer, dilated) {
+  return dilated ? ((kernel + 1) / 2) ** layer : 1;
+}
+
+/** Everything the figure shows. Steps of a path are counted from an input to an output. */
+export function compute({ n, kernel, dilated, source, target, width }) {
+  source = Math.min(source, n - 1);
+  target = Math.min(target, n - 1);
+  const way = Math.sign(target - source) || 1;
+  const chain = Array.from({ length: Math.abs(target - source) + 1 }, (_, i) => source + way * i);
+  const stack = convolutionPath(n, kernel, source, target, dilated);
+  const deepest = convolutionPath(n, kernel, 0, n - 1, dilated).length - 1;
+  return {
+    n, kernel, dilated, source, target, width,
+    paths: { rnn: chain, convolution: stack, attention: [source, target] },
+    path: { rnn: chain.length, convolution: stack.length - 1, attention: 1 },
+    longest: { rnn: n, convolution: deepest, attention: 1 },
+    sequential: { rnn: n, convolution: 1, attention: 1 },
+    operations: { rnn: n * width ** 2, convolution: kernel * n * width ** 2, attention: n ** 2 * width },
+  };
+}
+
+const ORDER = {
+  rnn: { longest: () => "O(n)", sequential: "O(n)", operations: "O(n·d²)", product: () => "n·d²" },
+  convolution: { longest: (dilated) => (dilated ? "O(logₖ n)" : "O(n/k)"), sequential: "O(1)", operations: "O(k·n·d²)", product: () => "k·n·d²" },
+  attention: { longest: () => "O(1)", sequential: "O(1)", operations: "O(n²·d)", product: () => "n²·d" },
+};
+const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, " ");
+const steps = (x) => (x === 1 ? "1 step" : `${x} steps`);
+
+function render(context) {
+  const { model } = context;
+  const state = () => compute(Object.fromEntries(["n", "kernel", "dilated", "source", "target", "width"].map((key) => [key, model.get(key)])));
+  const figure = frame(context, { name: "path-length", numbers: state });
+  keepKeys(figure);
+
+  const length = slider({ label: "Tokens n", min: 2, max: 16, step: 1, value: model.get("n"), input: setLength });
+  const kernel = choice({
+    label: "Kernel k", options: [3, 5, 7].map((k) => [k, String(k)]), value: model.get("kernel"),
+    input: (k) => figure.push("kernel", Number(k)),
+  });
+  const dilated = toggle({ label: "dilated", value: model.get("dilated"), input: (on) => figure.push("dilated", on) });
+  const width = slider({
+    label: "Width d", min: 2, max: 12, step: 1, value: Math.log2(model.get("width")),
+    format: (e) => String(2 ** e), input: (e) => figure.push("width", 2 ** e),
+  });
+  const send = button("Send a signal", play);
+  figure.controls.append(length, kernel, dilated, width, send);
+
+  const grid = make("div.al-diagrams");
+  const hint = make("p.al-hint", {}, "Choose the token to start from in a bottom row and the one to reach in a top row: click, drag, or focus a row and use ← →.");
+  const table = make("table.al-costs");
+  const scroll = make("div.al-table", {}, table);
+  figure.body.append(grid, hint, scroll);
+
+  let size = 720, em = 15;
+  let clock = Infinity; // how many steps of the path are lit; all of them unless a signal is on its way
+  let timer = 0;
+
+  function setLength(n) {
+    // A place at the end stays at the end.
+    const was = state();
+    const keep = (place) => (place === was.n - 1 ? n - 1 : Math.min(place, n - 1));
+    figure.push("n", n);
+    figure.push("source", keep(was.source));
+    figure.push("target", keep(was.target));
+  }
+  function pick(end, place) {
+    const n = model.get("n");
+    figure.push(end, Math.max(0, Math.min(n - 1, place)));
+    const now = state();
+    figure.say(`From ${label(now.source)} to ${label(now.target)}: ${kinds().map((kind) => `${NAMES[kind]} ${steps(now.path[kind])}`).join(", ")}.`);
+  }
+  const kinds = () => model.get("layers");
+  const label = (i) => { const word = model.get("tokens")[i]; return word ? shorten(word, 40) : `token ${i + 1}`; };
+
+  function stop() {
+    clearInterval(timer);
+    timer = 0;
+    clock = Infinity;
+    send.textContent = "Send a signal";
+  }
+  function play() {
+    if (timer) { stop(); return figure.schedule(paint); }
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { stop(); return pick("source", state().source); }
+    const now = state();
+    const last = Math.max(...kinds().map((kind) => now.path[kind]));
+    clock = 0;
+    send.textContent = "Stop";
+    timer = setInterval(() => {
+      clock++;
+      if (clock > last) stop();
+      figure.schedule(paint);
+    }, 550);
+    figure.schedule(paint);
+  }
+  figure.cleanup(() => clearInterval(timer));
+
+  // --- drawing: one diagram is rows of nodes, tokens at the bottom, outputs at the top
+  const diagrams = new Map();
+  function diagram(kind) {
+    const heading = make("div.al-kind", {}, make("span.al-kind-name", {}, NAMES[kind]));
+    const badge = make("span.al-badge");
+    heading.append(badge);
+    const canvas = svg("svg", { class: "al-diagram", role: "group", "aria-label": NAMES[kind] });
+    const below = make("div.al-below");
+    const picture = svg("g", { "aria-hidden": "true" });
+    const rows = {};
+    for (const end of ["source", "target"]) {
+      const handle = svg("rect", {
+        class: "al-handle", role: "slider", tabindex: 0, "aria-valuemin": 1, rx: 6,
+        "aria-label": end === "source" ? `${NAMES[kind]}: token to start from` : `${NAMES[kind]}: token to reach`,
+      });
+      const place = (event) => {
+        const box = canvas.getBoundingClientRect();
+        const n = model.get("n");
+        const share = (event.clientX - box.left) / box.width;
+        const { left, pitch, wide } = rows;
+        pick(end, Math.round((share * wide - left) / pitch));
+      };
+      handle.addEventListener("pointerdown", (event) => { handle.setPointerCapture(event.pointerId); place(event); });
+      handle.addEventListener("pointermove", (event) => { if (handle.hasPointerCapture(event.pointerId)) place(event); });
+      handle.addEventListener("keydown", (event) => {
+        const now = state()[end], n = model.get("n");
+        const to = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0, End: n - 1 }[event.key];
+        if (to === undefined) return;
+        event.preventDefault();
+        pick(end, to);
+      });
+      rows[end] = handle;
+    }
+    canvas.append(picture, rows.source, rows.target);
+    return { node: make("div.al-layer", {}, heading, canvas, below), canvas, picture, badge, below, rows };
+  }
+
+  function rebuild() {
+    diagrams.clear();
+    for (const kind of kinds()) diagrams.set(kind, diagram(kind));
+    grid.replaceChildren(...[...diagrams.values()].map(({ node }) => node));
+    paint();
+  }
+
+  function draw(kind, parts, now, wide, high) {
+    const { picture, canvas, rows } = parts;
+    const { n } = now;
+    canvas.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+    canvas.setAttribute("width", wide);
+    canvas.setAttribute("height", high);
+    const side = 0.9 * em, pitch = (wide - 2 * side) / (n - 1 || 1);
+    const depth = kind === "convolution" ? now.longest.convolution : 1;
+    const top = 2.2 * em, bottom = high - 2.4 * em;
+    const x = (i) => side + i * pitch;
+    const y = (row) => bottom - (row / depth) * (bottom - top);
+    const radius = Math.max(2.2, Math.min(0.62 * em, pitch * 0.36, ((bottom - top) / depth) * 0.3));
+    Object.assign(rows, { left: side, pitch, wide });
+
+    const dim = [], lit = [];
+    const link = (list, x1, y1, x2, y2) => {
+      const far = Math.hypot(x2 - x1, y2 - y1) || 1;
+      const a = radius / far, b = 1 - radius / far;
+      list.push(`M${(x1 + (x2 - x1) * a).toFixed(1)} ${(y1 + (y2 - y1) * a).toFixed(1)}L${(x1 + (x2 - x1) * b).toFixed(1)} ${(y1 + (y2 - y1) * b).toFixed(1)}`);
+    };
+    // All connections, faintly.
+    if (kind === "rnn") {
+      const way = now.target < now.source ? -1 : 1;
+      for (let i = 0; i < n; i++) {
+        link(dim, x(i), y(0), x(i), y(1));
+        if (i + 1 < n) way > 0 ? link(dim, x(i), y(1), x(i + 1), y(1)) : link(dim, x(i + 1), y(1), x(i), y(1));
+      }
+    } else {
+      const half = (now.kernel - 1) / 2;
+      for (let layer = 0; layer < depth; layer++) {
+        const gap = kind === "convolution" ? dilation(now.kernel, layer, now.dilated) : 1;
+        for (let to = 0; to < n; to++)
+          for (let from = 0; from < n; from++) {
+            const near = kind === "attention" || ((to - from) % gap === 0 && Math.abs(to - from) / gap <= half);
+            if (near) link(dim, x(from), y(layer), x(to), y(layer + 1));
+          }
+      }
+    }
+    // The path: (token, row) pairs.
+    const path = now.paths[kind];
+    const stops = kind === "rnn" ? [[path[0], 0], ...path.map((i) => [i, 1])] : path.map((i, row) => [i, row]);
+    const arrived = Math.min(clock, stops.length - 1);
+    for (let s = 1; s <= arrived; s++) link(lit, x(stops[s - 1][0]), y(stops[s - 1][1]), x(stops[s][0]), y(stops[s][1]));
+    const hops = new Map(stops.slice(0, arrived + 1).map(([i, row], s) => [`${i} ${row}`, s]));
+
+    const nodes = [];
+    for (let row = 0; row <= depth; row++)
+      for (let i = 0; i < n; i++) {
+        const hop = hops.get(`${i} ${row}`);
+        nodes.push(svg("circle", { cx: x(i), cy: y(row), r: radius, class: hop === undefined ? "al-node" : "al-node al-lit" }));
+        if (hop > 0 && radius > 0.42 * em)
+          nodes.push(svg("text", { x: x(i), y: y(row) + 0.3 * em, class: "al-hop" }, String(hop)));
+      }
+    const end = stops.at(-1);
+    const ring = (i, row) => svg("circle", { cx: x(i), cy: y(row), r: radius + 0.22 * em, class: "al-ring" });
+    nodes.push(ring(now.source, 0), ring(end[0], end[1]));
+    // Words: the tokens below, the two ends named.
+    const room = Math.max(1, Math.floor(pitch / (0.5 * em)));
+    const tokens = model.get("tokens");
+    for (let i = 0; i < n; i++) {
+      const word = tokens[i] ?? String(i + 1);
+      if (i !== now.source && room < 2 && !tokens[i] && i % 2) continue;
+      nodes.push(svg("text", { x: x(i), y: bottom + radius + 1.15 * em, class: i === now.source ? "al-token al-chosen" : "al-token" }, shorten(word, room), svg("title", {}, shorten(word, 200))));
+    }
+    const tag = (i, at, words) => nodes.push(svg("text", {
+      x: Math.max(1.2 * em, Math.min(wide - 1.2 * em, x(i))), y: at, class: "al-end",
+    }, words));
+    tag(now.target, top - radius - 0.6 * em, "to");
+    tag(now.source, high - 0.15 * em, "from");
+    picture.replaceChildren(
+      svg("path", { d: dim.join(""), class: "al-link" }), ...nodes.slice(0, 0),
+      svg("path", { d: lit.join(""), class: "al-path" }), ...nodes,
+    );
+
+    const last = y(0), first = y(depth);
+    const band = Math.min(1.5 * em, Math.max(0.9 * em, ((bottom - top) / depth) * 0.5));
+    const spread = (handle, middle, up, down, value) => {
+      for (const [key, v] of Object.entries({ x: 1, width: wide - 2, y: middle - up, height: up + down })) handle.setAttribute(key, v);
+      handle.setAttribute("aria-valuemax", n);
+      handle.setAttribute("aria-valuenow", value + 1);
+      handle.setAttribute("aria-valuetext", label(value));
+    };
+    spread(rows.source, last, band, 2.2 * em, now.source);
+    spread(rows.target, first, 2 * em, band, now.target);
+  }
+
+  function paint() {
+    const now = state();
+    length.value = now.n;
+    kernel.value = now.kernel;
+    dilated.value = now.dilated;
+    width.value = Math.log2(now.width);
+    const shown = kinds();
+    if (shown.length !== diagrams.size || shown.some((kind) => !diagrams.has(kind))) return rebuild();
+    const conv = shown.includes("convolution");
+    kernel.hidden = dilated.hidden = !conv;
+    em = parseFloat(getComputedStyle(figure.root).fontSize) || 15;
+    const columns = size >= 40 * em ? shown.length : 1;
+    grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    const wide = Math.max(160, Math.floor((size - 1.6 * em * (columns - 1)) / columns));
+    for (const [kind, parts] of diagrams) {
+      const tall = kind === "convolution" ? Math.min(18, Math.max(10.5, 5 + 1.3 * now.longest.convolution)) : 10.5;
+      const same = columns > 1 && conv ? Math.min(18, Math.max(10.5, 5 + 1.3 * now.longest.convolution)) : tall;
+      draw(kind, parts, now, wide, Math.round(same * em));
+      parts.badge.textContent = steps(now.path[kind]);
+      parts.below.textContent = note(kind, now);
+    }
+    fillTable(now);
+  }
+
+  function note(kind, now) {
+    if (kind === "rnn") return now.target < now.source ? "Right to left: only a second, backward RNN can do this." : "One token after the other.";
+    if (kind === "attention") return "Every token reads every token.";
+    const gaps = Array.from({ length: now.longest.convolution }, (_, l) => dilation(now.kernel, l, now.dilated));
+    const layers = now.longest.convolution;
+    return `${layers} ${layers === 1 ? "layer joins" : "layers join"} the two ends${now.dilated ? `, taps ${gaps.join(", ")} apart` : ""}.`;
+  }
+
+  function fillTable(now) {
+    const shown = kinds();
+    const least = (key) => Math.min(...shown.map((kind) => now[key][kind]));
+    const heads = ["Layer", "This path", "Longest path", "Sequential steps", "Operations per layer"];
+    const body = shown.map((kind) => {
+      const order = ORDER[kind];
+      const cell = (key, formula, value) => {
+        const best = shown.length > 1 && now[key][kind] === least(key);
+        return make(`td${best ? ".al-least" : ""}`, { "data-name": heads[["", "path", "longest", "sequential", "operations"].indexOf(key)] },
+          make("span.al-order", {}, formula), make("strong", {}, value), best ? make("span.al-sr", {}, " (least)") : null);
+      };
+      return make("tr", {}, make("th", { scope: "row" }, NAMES[kind]),
+        cell("path", "", String(now.path[kind])),
+        cell("longest", order.longest(now.dilated), String(now.longest[kind])),
+        cell("sequential", order.sequential, String(now.sequential[kind])),
+        cell("operations", order.operations, grouped(now.operations[kind])));
+    });
+    table.replaceChildren(
+      make("caption", {}, `Complexity with n = ${now.n}, d = ${now.width}, k = ${now.kernel} (Vaswani et al. 2017, Table 1); the least is marked ◂`),
+      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, ...body),
+    );
+  }
+
+  rebuild();
+  figure.on(["n", "kernel", "dilated", "source", "target", "width", "tokens"], () => figure.schedule(paint));
+  figure.on("layers", () => figure.schedule(rebuild));
+  figure.onResize((now) => {
+    if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); }
+  });
+  return figure.dispose;
+}
+
+/** Arrow keys and the space bar belong to the focused control, not to the slides or the notebook around it. */
+function keepKeys(figure) {
+  figure.root.dataset.lmSuppressShortcuts = "true";
+  figure.listen(figure.root, "keydown", (event) => {
+    if (/^(Arrow|Page|Home|End|Enter| )/.test(event.key)) event.stopPropagation();
+  });
+}
+
+export default { render };

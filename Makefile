@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 # Interpreters to try, the one you use by default first.
 PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 PYTEST := $(PY) -m pytest
-NBVAL := --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg
+NBVAL := -p coursekit.nbval_text --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg
 LAB_OPTIONS ?=
 
 .DEFAULT_GOAL := help

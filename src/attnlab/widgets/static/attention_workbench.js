@@ -1,0 +1,399 @@
+// Self-attention of a few tokens with every number in sight: X → Q, K, V → scores → scaled → masked → weights → output.
+// X and the projections are edited in place; point at any other cell to see the sum that made it.
+import { array, button, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
+import { attend, matmul, nested, presetMask, random, scores } from "./math.js";
+
+const MOST_TOKENS = 6;
+const LARGEST = 1000; // numbers a reader may type
+
+/** Every matrix of one head. x (L, E), wq, wk (E, D), wv (E, V), mask (L, L) flat, 1 = may attend. */
+export function compute({ x, wq, wk, wv, L, E, D, V, scaled = true, temperature = 1, mask = null }) {
+  const q = matmul(x, wq, L, E, D), k = matmul(x, wk, L, E, D), v = matmul(x, wv, L, E, V);
+  const raw = scores(q, k, L, L, D);
+  const scaledScores = scaled ? raw.map((s) => s / Math.sqrt(D)) : raw;
+  const masked = scaledScores.map((s, c) => (!mask || mask[c] ? s : -Infinity));
+  const { weights, sums, bits } = attend(scaledScores, L, L, { temperature, mask });
+  return { q, k, v, scores: raw, scaled: scaledScores, masked, weights, sums, bits, output: matmul(weights, v, L, L, V) };
+}
+
+/** A small vector for a new word, the same on every page: FNV-1a of the word seeds the generator. */
+export function wordVector(word, width) {
+  let seed = 0x811c9dc5;
+  for (let c = 0; c < word.length; c++) seed = Math.imul(seed ^ word.charCodeAt(c), 0x01000193);
+  const uniform = random(seed);
+  return Array.from({ length: width }, () => (Math.round(uniform() * 20) - 10) / 10);
+}
+
+/** A number as typed, or NaN. Takes a decimal comma and the true minus sign. */
+export function parseNumber(text) {
+  const plain = text.trim().replace("−", "-").replace(",", ".");
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+}
+
+const typed = (x) => String(Number(x.toFixed(3))).replace("-", "−");
+const factor = (x) => (x < 0 ? `(${nice(x, 2)})` : nice(x, 2));
+
+function render(context) {
+  const { model } = context;
+  const INPUTS = ["tokens", "x", "w_q", "w_k", "w_v"], CHOICES = ["temperature", "scaled", "causal", "edited"];
+  const start = Object.fromEntries([...INPUTS, ...CHOICES].map((key) => [key, model.get(key)]));
+  const figure = frame(context, { name: "attention-workbench", numbers });
+
+  let now, tokens, given, mask; // what is on the screen: all matrices, words, {x, w_q, …} as typed arrays
+  const remembered = new Map(); // "word#occurrence" → its vector, so that a word typed again comes back
+
+  // ---- controls
+  const field = make("input.al-sentence", { type: "text", spellcheck: "false", autocomplete: "off", maxlength: 400 });
+  const sentence = make("label.al-control.al-sentence-control", {}, make("span.al-label", {}, "Sentence"), field);
+  const heat = slider({
+    label: "Temperature", min: 0.05, max: 20, log: true, detents: [1], value: model.get("temperature"),
+    format: (t) => t.toFixed(2), input: (t) => figure.push("temperature", t),
+  });
+  const scaled = toggle({ label: "scale by 1/√d", value: true, input: (v) => figure.push("scaled", v) });
+  const causal = toggle({ label: "causal mask", value: false, input: (v) => { figure.push("edited", null); figure.push("causal", v); } });
+  const reset = button("Reset", () => {
+    for (const [key, value] of Object.entries(start)) figure.push(key, value);
+    remembered.clear();
+    tell("All numbers are back.");
+  });
+  figure.controls.append(sentence, heat, scaled, causal, reset);
+
+  // ---- body
+  const project = make("div.al-project");
+  const chain = make("div.al-chain");
+  const mix = make("div.al-chain");
+  const step = (number, name, words, ...content) => make("section.al-step", { "aria-label": name },
+    make("div.al-step-head", {}, make("span.al-step-number", { "aria-hidden": "true" }, number), make("b", {}, name), make("span.al-step-words", {}, words)), ...content);
+  const bench = make("div.al-bench", {},
+    step("1", "Project", "each row of X times three matrices", project),
+    make("div.al-steps", {}, step("2", "Compare", "every query with every key", chain), step("3", "Mix", "values, by weight", mix)));
+  const readout = make("div.al-readout.al-sum", { role: "status" });
+  figure.body.append(bench, readout);
+  const hint = "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked scores to mask.";
+  function tell(text, bad = false) {
+    readout.replaceChildren(text);
+    readout.classList.toggle("al-error", bad);
+  }
+
+  // ---- the matrices, in the order they arise
+  const sub = (name, small) => make("span", {}, make("i", {}, name), small ? make("sub", {}, small) : "");
+  const KINDS = {
+    x: { name: "X", title: () => ["X"], trait: "x", rows: "tokens" },
+    w_q: { name: "W_q", title: () => [sub("W", "q")], trait: "w_q" },
+    w_k: { name: "W_k", title: () => [sub("W", "k")], trait: "w_k" },
+    w_v: { name: "W_v", title: () => [sub("W", "v")], trait: "w_v" },
+    q: { name: "Q", title: () => ["Q = X ", sub("W", "q")], rows: "tokens" },
+    k: { name: "K", title: () => ["K = X ", sub("W", "k")], rows: "tokens" },
+    v: { name: "V", title: () => ["V = X ", sub("W", "v")], rows: "tokens" },
+    scores: { name: "scores", title: () => ["scores = Q Kᵀ"], rows: "tokens", columns: "tokens" },
+    scaled: { name: "scaled", title: () => [model.get("scaled") ? `÷ √${given.D}` : "not scaled"], rows: "tokens", columns: "tokens" },
+    masked: { name: "masked", title: () => ["masked"], rows: "tokens", columns: "tokens" },
+    weights: { name: "weights", title: () => [model.get("temperature") === 1 ? "A = softmax" : `A = softmax(· / ${model.get("temperature").toFixed(2)})`], rows: "tokens", columns: "tokens" },
+    output: { name: "output", title: () => ["output = A V"], rows: "tokens" },
+  };
+  const views = {}; // name → {node, title, shape, cells: flat list of elements}
+
+  function view(key, rows, columns) {
+    const kind = KINDS[key], cells = [];
+    const body = make("tbody");
+    if (kind.columns) body.append(make("tr", {}, make("td.al-corner"), ...tokens.map((t) => make("th", { scope: "col", title: shorten(t, 200) }, shorten(visible(t), 6)))));
+    for (let i = 0; i < rows; i++) {
+      const row = make("tr");
+      if (kind.rows) row.append(make("th", { scope: "row", title: shorten(tokens[i], 200) }, shorten(visible(tokens[i]), 8)));
+      for (let j = 0; j < columns; j++) {
+        const at = { "data-matrix": key, "data-row": i, "data-column": j };
+        const cell = make("td", kind.trait || key === "masked" ? {} : { ...at, tabindex: i + j ? -1 : 0 });
+        let inner = cell;
+        if (kind.trait) {
+          inner = make("input.al-number", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": place(key, i, j), ...at });
+          cell.append(inner);
+        } else if (key === "masked") {
+          inner = make("button.al-mask-cell", { type: "button", tabindex: i + j ? -1 : 0, ...at });
+          cell.append(inner);
+        }
+        cells.push(inner);
+        row.append(cell);
+      }
+      body.append(row);
+    }
+    const title = make("span.al-formula");
+    const node = make(`div.al-matrix.al-m-${key}`, { "data-editable": kind.trait ? "yes" : null },
+      make("div.al-matrix-head", {}, title, make("span.al-shape", {}, `${rows} × ${columns}`)),
+      make("table", { "aria-label": `${kind.name}, ${rows} rows, ${columns} columns` }, body));
+    views[key] = { node, title, rows, columns, cells };
+    return node;
+  }
+
+  const word = (i) => shorten(visible(tokens[i]), 12);
+  function place(key, i, j) {
+    const kind = KINDS[key];
+    return `${kind.name}[${kind.rows ? word(i) : i + 1}, ${kind.columns ? word(j) : j + 1}]`;
+  }
+
+  // ---- data
+  function read() {
+    tokens = model.get("tokens");
+    const arrays = Object.fromEntries(["x", "w_q", "w_k", "w_v"].map((key) => [key, array(model.get(key))]));
+    const [L, E] = arrays.x.shape, D = arrays.w_q.shape[1], V = arrays.w_v.shape[1];
+    given = { L, E, D, V, ...Object.fromEntries(Object.entries(arrays).map(([key, a]) => [key, a.data])) };
+    const edited = array(model.get("edited"));
+    mask = edited?.data.length === L * L ? edited.data : presetMask(model.get("causal") ? "causal" : "none", L, L);
+    now = compute({
+      x: given.x, wq: given.w_q, wk: given.w_k, wv: given.w_v, L, E, D, V,
+      scaled: model.get("scaled"), temperature: model.get("temperature"), mask,
+    });
+  }
+
+  function build() {
+    read();
+    const { L, E, D, V } = given;
+    const focused = document.activeElement?.dataset ?? {};
+    const again = bench.contains(document.activeElement) ? [focused.matrix, focused.row, focused.column] : null;
+    project.replaceChildren(view("x", L, E), view("w_q", E, D), view("w_k", E, D), view("w_v", E, V), view("q", L, D), view("k", L, D), view("v", L, V));
+    chain.replaceChildren(view("scores", L, L), view("scaled", L, L), view("masked", L, L), view("weights", L, L));
+    mix.replaceChildren(view("output", L, V));
+    layout();
+    paint();
+    if (again) bench.querySelector(`[data-matrix="${again[0]}"][data-row="${again[1]}"][data-column="${again[2]}"]`)?.focus();
+  }
+
+  const values = (key) => (key in now ? now[key] : given[key]);
+  const shapeKey = () => JSON.stringify([given.L, given.E, given.D, given.V, tokens]);
+  let built = "";
+
+  function update() {
+    read();
+    if (built !== shapeKey()) {
+      built = shapeKey();
+      build();
+    } else paint();
+  }
+
+  // ---- drawing
+  function paint() {
+    const colours = figure.theme;
+    for (const [key, { title, cells }] of Object.entries(views)) {
+      title.replaceChildren(...KINDS[key].title());
+      const list = values(key), input = KINDS[key].trait;
+      let top = 1;
+      for (const x of list) if (Number.isFinite(x)) top = Math.max(top, Math.abs(x));
+      cells.forEach((cell, c) => {
+        const x = list[c];
+        if (!input) cell.textContent = nice(x, 2);
+        else if (cell !== document.activeElement || parseNumber(cell.value) !== Number(typed(x).replace("−", "-"))) cell.value = typed(x);
+        if (key === "weights") {
+          const t = Math.sqrt(x);
+          cell.style.background = mask[c] ? colours.ramp(t) : "";
+          cell.style.color = mask[c] ? colours.on(t) : "";
+        } else if (Number.isFinite(x)) {
+          cell.style.background = `rgb(${x < 0 ? "0 114 178" : "213 94 0"} / ${(0.55 * Math.abs(x)) / top})`;
+        } else cell.style.background = "";
+        if (key === "masked" || key === "weights") cell.classList.toggle("al-masked", !mask[c]);
+        if (key === "masked") {
+          cell.setAttribute("aria-pressed", String(!mask[c]));
+          cell.setAttribute("aria-label", `${place(key, Math.floor(c / given.L), c % given.L)}: ${mask[c] ? nice(x, 2) : "masked"}`);
+        }
+      });
+    }
+    heat.value = model.get("temperature");
+    scaled.value = model.get("scaled");
+    causal.value = model.get("causal");
+    if (document.activeElement !== field && words(field.value).join(" ") !== tokens.join(" ")) field.value = tokens.join(" ");
+    if (pointed) explain(...pointed);
+  }
+
+  // ---- where a number comes from
+  /** Cells that made a cell, as [matrix, row or null, column or null], and the sum in words. */
+  function origin(key, i, j) {
+    const { L, E, D, V } = given;
+    const line = (m, columns, r) => Array.from({ length: columns }, (_, c) => values(m)[r * columns + c]);
+    const column = (m, rows, columns, c) => Array.from({ length: rows }, (_, r) => values(m)[r * columns + c]);
+    const sum = (a, b) => a.map((x, n) => `${factor(x)}·${factor(b[n])}`).join(" + ");
+    const c = i * L + j;
+    const t = model.get("temperature");
+    switch (key) {
+      case "q": case "k": case "v": {
+        const w = `w_${key}`, width = key === "v" ? V : D;
+        return { from: [["x", i, null], [w, null, j]], text: sum(line("x", E, i), column(w, E, width, j)), result: values(key)[i * width + j] };
+      }
+      case "scores": return { from: [["q", i, null], ["k", j, null]], text: sum(line("q", D, i), line("k", D, j)), result: now.scores[c] };
+      case "scaled": return { from: [["scores", i, j]], text: model.get("scaled") ? `${nice(now.scores[c], 2)} / √${D}` : `${nice(now.scores[c], 2)}, not scaled`, result: now.scaled[c] };
+      case "masked": return { from: [["scaled", i, j]], text: mask[c] ? `may attend, stays ${nice(now.scaled[c], 2)}` : "may not attend", result: now.masked[c] };
+      case "weights": {
+        const power = (s) => (t === 1 ? `e^${factor(s)}` : `e^(${nice(s, 2)}/${t.toFixed(2)})`);
+        const row = line("masked", L, i).filter(Number.isFinite);
+        return {
+          from: [["masked", i, null]],
+          text: !row.length ? "nothing to attend to" : !mask[c] ? "masked" : `${power(now.masked[c])} / (${row.map(power).join(" + ")})`, result: now.weights[c],
+        };
+      }
+      case "output": return { from: [["weights", i, null], ["v", null, j]], text: sum(line("weights", L, i), column("v", L, V, j)), result: now.output[i * V + j] };
+      default: return null;
+    }
+  }
+
+  let pointed = null;
+  function explain(key, i, j) {
+    clear();
+    pointed = [key, i, j];
+    const { columns, cells } = views[key];
+    if (!cells[i * columns + j]) return clear();
+    const made = origin(key, i, j);
+    if (!made) return;
+    cells[i * columns + j].closest("td").classList.add("al-to");
+    for (const [m, row, column] of made.from)
+      views[m].cells.forEach((cell, c) => {
+        if ((row === null || Math.floor(c / views[m].columns) === row) && (column === null || c % views[m].columns === column)) cell.closest("td").classList.add("al-from");
+      });
+    tell("");
+    readout.append(make("b", {}, place(key, i, j)), ` = ${made.text} = `, make("b", {}, nice(made.result, key === "weights" ? 3 : 2)));
+  }
+  function clear() {
+    pointed = null;
+    for (const cell of bench.querySelectorAll(".al-from, .al-to")) cell.classList.remove("al-from", "al-to");
+  }
+  const cellOf = (event) => {
+    const node = event.target.closest?.("[data-matrix]") ?? event.target.querySelector?.(":scope > [data-matrix]");
+    return node ? [node.dataset.matrix, Number(node.dataset.row), Number(node.dataset.column)] : null;
+  };
+  const show = (event) => {
+    const cell = cellOf(event);
+    if (!cell) return;
+    if (!KINDS[cell[0]].trait) explain(...cell);
+    else if (event.type === "focusin") {
+      clear();
+      tell(`${place(...cell)}: type a number, or press ↑ ↓ to change it by 0.1 (with Shift by 1).`);
+    }
+  };
+  figure.listen(bench, "pointerover", show);
+  figure.listen(bench, "focusin", show);
+
+  // ---- edits
+  function setNumber(key, c, value) {
+    const next = given[key].slice();
+    next[c] = value;
+    given[key] = next;
+    figure.push(key, pack([views[key].rows, views[key].columns], next));
+  }
+  const indexOf = (node) => Number(node.dataset.row) * views[node.dataset.matrix].columns + Number(node.dataset.column);
+  const refuse = (node, why) => {
+    const key = node.dataset.matrix, i = Number(node.dataset.row), j = Number(node.dataset.column);
+    node.setAttribute("aria-invalid", "true");
+    clear();
+    tell(`“${shorten(node.value, 20)}” ${why}: ${place(key, i, j)} stays ${typed(given[key][indexOf(node)])}.`, true);
+  };
+  figure.listen(bench, "input", (event) => {
+    const node = event.target;
+    if (!node.matches("input.al-number")) return;
+    const value = parseNumber(node.value);
+    if (Number.isNaN(value)) return refuse(node, "is not a number");
+    if (Math.abs(value) > LARGEST) return refuse(node, `is beyond ±${LARGEST}`);
+    node.removeAttribute("aria-invalid");
+    const key = node.dataset.matrix;
+    tell(`${place(key, Number(node.dataset.row), Number(node.dataset.column))} = ${typed(value)}`);
+    setNumber(key, indexOf(node), value);
+  });
+  figure.listen(bench, "focusout", (event) => {
+    const node = event.target;
+    if (!node.matches?.("input.al-number")) return;
+    node.removeAttribute("aria-invalid");
+    node.value = typed(given[node.dataset.matrix][indexOf(node)]);
+  });
+  figure.listen(bench, "keydown", (event) => {
+    const node = event.target, key = node.dataset?.matrix;
+    if (!key) return;
+    const i = Number(node.dataset.row), j = Number(node.dataset.column), { rows, columns, cells } = views[key];
+    if (KINDS[key].trait) {
+      const by = { ArrowUp: 0.1, ArrowDown: -0.1 }[event.key];
+      if (by) {
+        const value = Math.max(-LARGEST, Math.min(LARGEST, given[key][indexOf(node)] + by * (event.shiftKey ? 10 : 1)));
+        node.value = typed(value);
+        node.dispatchEvent(new Event("input", { bubbles: true }));
+      } else if (event.key === "Enter") cells[((i + 1) % rows) * columns + j].focus();
+      else return;
+    } else {
+      const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, columns - 1] }[event.key];
+      if (!to) return;
+      const next = cells[Math.max(0, Math.min(rows - 1, to[0])) * columns + Math.max(0, Math.min(columns - 1, to[1]))];
+      node.tabIndex = -1; // one stop for the Tab key in each matrix
+      next.tabIndex = 0;
+      next.focus();
+    }
+    event.preventDefault();
+  });
+  figure.listen(bench, "click", (event) => {
+    const node = event.target.closest(".al-mask-cell");
+    if (!node) return;
+    const next = mask.slice(), preset = presetMask(model.get("causal") ? "causal" : "none", given.L, given.L);
+    next[indexOf(node)] ^= 1;
+    figure.push("edited", next.every((m, c) => m === preset[c]) ? null : pack([given.L, given.L], next));
+  });
+
+  // ---- the sentence
+  const words = (text) => text.trim().split(/\s+/).filter(Boolean);
+  function remember() {
+    const seen = new Map();
+    tokens.forEach((t, i) => {
+      const n = seen.get(t) ?? 0;
+      seen.set(t, n + 1);
+      remembered.set(`${t}#${n}`, Array.from(given.x.subarray(i * given.E, (i + 1) * given.E)));
+    });
+  }
+  figure.listen(field, "input", () => {
+    const all = words(field.value), next = all.slice(0, MOST_TOKENS);
+    if (!next.length) return tell(`The sentence is empty: type at least one word. The figure keeps “${shorten(tokens.join(" "), 60)}”.`, true);
+    clear();
+    remember();
+    const seen = new Map(), x = new Float32Array(next.length * given.E);
+    next.forEach((t, i) => {
+      const n = seen.get(t) ?? 0;
+      seen.set(t, n + 1);
+      const old = remembered.get(`${t}#${n}`) ?? remembered.get(`${t}#0`);
+      x.set(old?.length === given.E ? old : wordVector(t, given.E), i * given.E);
+    });
+    if (next.length !== tokens.length) figure.push("edited", null);
+    figure.push("tokens", next);
+    figure.push("x", pack([next.length, given.E], x));
+    if (all.length > MOST_TOKENS) tell(`The first ${MOST_TOKENS} words are shown.`, true);
+    else tell("A new word gets a small vector made from its letters. Edit it in X.");
+  });
+  figure.listen(field, "blur", () => { if (!words(field.value).length) { field.value = tokens.join(" "); tell(hint); } });
+
+  // ---- life
+  let width = 0;
+  /** W above Q and X left of Q, as one multiplies on paper, where there is room for it. */
+  function layout() {
+    if (!width) return;
+    const paper = make("div"); // cells are 2.75rem wide; measured in the page's own rem
+    figure.body.append(paper);
+    paper.style.width = "2.75rem";
+    const cell = paper.offsetWidth;
+    paper.remove();
+    const { E, D, V } = given;
+    bench.dataset.layout = width >= (E + 2 * D + V) * cell + 150 ? "paper" : "stacked";
+  }
+  update();
+  tell(hint);
+  figure.onTheme(() => figure.schedule(paint));
+  figure.onResize((w) => {
+    if (Math.abs(w - width) < 1) return;
+    width = w;
+    layout();
+  });
+  figure.on([...INPUTS, ...CHOICES], () => figure.schedule(update));
+
+  function numbers() {
+    read();
+    const { L, E, D, V } = given, square = (m) => nested(m, L, L);
+    return {
+      tokens: [...tokens], x: nested(given.x, L, E), w_q: nested(given.w_q, E, D), w_k: nested(given.w_k, E, D), w_v: nested(given.w_v, E, V),
+      q: nested(now.q, L, D), k: nested(now.k, L, D), v: nested(now.v, L, V),
+      scores: square(now.scores), scaledScores: square(now.scaled), masked: square(now.masked), weights: square(now.weights),
+      output: nested(now.output, L, V), mask: square(mask).map((row) => row.map(Boolean)),
+      temperature: model.get("temperature"), scaled: model.get("scaled"), causal: model.get("causal"), entropy: [...now.bits], rowSums: [...now.sums],
+    };
+  }
+  return figure.dispose;
+}
+
+export default { render };

@@ -55,7 +55,9 @@ def weights(
     """The attention weights, (B, H, L, S): row i says how query i spreads over the keys."""
     check_inputs(q, k, None, mask, bias, score, scale, temperature)
     k = share_heads(k, q)
-    scores = score(q, k) * (_scale(q, score, scale) / temperature)  # (B, H, L, S)
+    factor = _scale(q, score, scale) / temperature
+    # The dot product is linear: scaling q (L · D numbers) is cheaper than scaling L · S scores.
+    scores = dot(q * factor, k) if score is dot else score(q, k) * factor  # (B, H, L, S)
     check_scores(scores, q, k, score)
     if bias is not None:
         scores = scores + bias

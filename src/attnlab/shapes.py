@@ -122,8 +122,8 @@ def _check_numbers(scale: float | None, temperature: float, dropout: float) -> N
     for name, number in (("scale", scale), ("temperature", temperature)):
         if isinstance(number, Tensor):
             raise TypeError(
-                f"{name} is a tensor, but a plain number is expected: to learn it, multiply q by it "
-                f"before the call; else use {name}.item()."
+                f"{name} is a tensor, but a plain number is expected: to learn it, multiply q by "
+                f"it before the call; else use {name}.item()."
             )
     if not temperature > 0:
         raise ValueError(

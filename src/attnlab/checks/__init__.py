@@ -89,10 +89,10 @@ def exercises() -> dict[str, Exercise]:
 
 def _find(id: object) -> Exercise | None:
     """The exercise called "03.2"; "3.2" is understood too. Imports only its own chapter."""
-    match = re.fullmatch(r"\s*(\d{1,2})\.(\d{1,2})\s*", str(id))
+    match = re.fullmatch(r"\s*(\d{1,2})\.(\w+)\s*", str(id))
     if match is None:
         return None
-    chapter, number = int(match[1]), int(match[2])
+    chapter, number = int(match[1]), match[2]
     if f"ch{chapter:02d}" not in _chapters():
         return None
     importlib.import_module(f"{__name__}.ch{chapter:02d}")

@@ -250,6 +250,18 @@ def there_is_one_result_for_each_token_of_x(answer: Answer) -> None:
 
 
 @cross_attention.property
+def the_order_of_context_does_not_matter(answer: Answer) -> None:
+    x, context, *matrices = two_sequences()
+    seen = answer(x, context, *matrices)
+    if not close(answer(x, context[[2, 0, 3, 4, 1]], *matrices), seen):
+        raise Mistake(
+            "With the tokens of context in another order, the result changed.",
+            likely="A key and its value have to stay together: both come from the same token of "
+            "context.",
+        )
+
+
+@cross_attention.property
 def x_asks_and_context_answers(answer: Answer) -> None:
     answer.must_match(*two_sequences())
 
@@ -262,19 +274,6 @@ def the_two_sequences_may_have_different_widths(answer: Answer) -> None:
 @cross_attention.property
 def a_batch_may_come_first(answer: Answer) -> None:
     answer.must_match(*two_sequences(2, x_width=6, context_width=3, key_width=5, value_width=4))
-
-
-@cross_attention.property
-def the_order_of_context_does_not_matter(answer: Answer) -> None:
-    x, context, *matrices = two_sequences(context_width=7, value_width=6)
-    matrices[0] = numbers(4, 4, seed=2)
-    seen = answer(x, context, *matrices)
-    if not close(answer(x, context.flip(-2), *matrices), seen):
-        raise Mistake(
-            "With the tokens of context in reverse order, the result changed.",
-            likely="A key and its value have to stay together: both come from the same token of "
-            "context.",
-        )
 
 
 # 03.5 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -299,7 +298,8 @@ def circle(n: int) -> Tensor:
 
 def projections(answer: Answer, n: int) -> tuple[Tensor, Tensor]:
     """The learner's w_q and w_k, if they are two matrices that fit."""
-    seen = answer(n)
+    known = [call.seen for call in answer.calls if call.given == (n,)]
+    seen = known[0] if known else answer(n)  # asked once: an optimiser may need its time
     if not isinstance(seen, tuple | list) or len(seen) != 2:
         raise Mistake(
             f"`look_back({n})` returned {a_kind_of(seen)}, expected two matrices.",

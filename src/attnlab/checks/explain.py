@@ -117,9 +117,8 @@ def blank(function: Any) -> str | None:
     at_home = {n for s in ast.walk(tree) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice)}
     for node in _in_order(tree):
         if isinstance(node, ast.Constant) and node.value is ... and node not in at_home:
-            return (
-                f"the line `{lines[node.lineno - 1].split('#')[0].strip()}` is still to be written"
-            )
+            line = lines[node.lineno - 1].split("#")[0].strip()
+            return f"the line `{line}` is still to be written"
     body = getattr(tree.body[0], "body", []) if isinstance(tree, ast.Module) and tree.body else []
     if body and all(isinstance(n, ast.Pass) or _is_docstring(n) for n in body):
         return "its body is still empty"

@@ -92,7 +92,7 @@ def _wait(thread: threading.Thread, seconds: float) -> tuple[FrameType, ...]:
 
 def _stop(thread: threading.Thread) -> None:
     """Ask again and again: the answer may catch the first exception with a bare `except:`."""
-    for _ in range(15):
+    for _ in range(10):
         if not thread.is_alive():
             return
         ident = ctypes.c_ulong(thread.ident or 0)

@@ -1,0 +1,139 @@
+"""Every exercise, held to the same rules.
+
+The solution passes; the stub fails kindly; at least three wrong answers are each caught in the
+intended words; a differently written right answer passes; every suspect is named by its own words;
+and hostile answers each get their sentence within two seconds.
+"""
+
+import importlib
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from chapters import ROOT, parts
+from corpus import RIGHT, WRONG
+from hostile import hostile
+
+from attnlab.checks import check, exercises
+
+for file in sorted(Path(__file__).parent.glob("answers_*.py")):
+    importlib.import_module(file.stem)
+
+EXERCISES = exercises()
+PARTS = parts()
+WRONG_ANSWERS = [
+    pytest.param(id, function, words, id=f"{id}-{function.__name__}")
+    for id, answers in WRONG.items()
+    for function, words in answers
+]
+RIGHT_ANSWERS = [
+    pytest.param(id, function, id=f"{id}-{function.__name__}")
+    for id, answers in RIGHT.items()
+    for function in answers
+]
+SUSPECTS = [
+    pytest.param(id, suspect, words, id=f"{id}-{words[:40]}")
+    for id, exercise in EXERCISES.items()
+    for words, suspect in exercise.suspects
+]
+
+
+def first_call(id, good):
+    """The first arguments that a check hands over, seen by spying on a right answer."""
+    seen = []
+    check(id, lambda *given: seen.append(given) or good(*given))
+    return seen[0]
+
+
+HOSTILE = []
+for id, exercise in EXERCISES.items():
+    for good in RIGHT[id][:1]:
+        given = first_call(id, good)
+        edits = isinstance(given[0], torch.Tensor)
+        mask = getattr(good(*given), "dtype", None) == torch.bool
+        for what, answer, words in hostile(good, exercise.call.split("(")[0], edits, mask):
+            HOSTILE.append(pytest.param(id, answer, words, id=f"{id}-{what}"))
+
+
+def test_chapters_and_checkers_have_the_same_exercises():
+    chapters = {int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.py")}
+    assert sorted(PARTS) == sorted(EXERCISES)
+    assert {int(id[:2]) for id in EXERCISES} == chapters
+
+
+@pytest.mark.parametrize("id", sorted(EXERCISES))
+def test_the_corpus_is_large_enough(id):
+    assert len(WRONG[id]) >= 3, f"{id} needs three wrong answers, each with the words it must meet"
+    assert len({words for _, words in WRONG[id]}) >= 3, f"{id}: three different mistakes"
+    assert RIGHT[id], f"{id} needs a right answer that is written unlike the solution"
+
+
+def test_the_corpus_has_no_strangers():
+    assert set(WRONG) | set(RIGHT) <= set(EXERCISES)
+
+
+@pytest.mark.parametrize("id", sorted(PARTS))
+def test_the_chapter_agrees_with_the_checker(id, tmp_path):
+    """The heading has the checker's number and title; the check cell hands over the function."""
+    part, exercise = PARTS[id], EXERCISES[id]
+    heading = part.cells["exercise"].splitlines()[0]
+    assert f"Exercise {id.lstrip('0')} " in heading
+    assert exercise.title in heading
+    asked = []
+    space = part.run("solution", tmp_path, check=lambda id, answer: asked.append((id, answer)))
+    exec(part.cells["check"], space)
+    assert asked == [(id, space[exercise.call.split("(")[0]])]
+
+
+@pytest.mark.parametrize("id", sorted(PARTS))
+def test_the_solution_passes(id, tmp_path):
+    name = EXERCISES[id].call.split("(")[0]
+    verdict = check(id, PARTS[id].run("solution", tmp_path)[name])
+    assert verdict, str(verdict)
+    assert verdict.printed == ""
+
+
+@pytest.mark.parametrize("id", sorted(PARTS))
+def test_the_stub_fails_kindly(id, tmp_path):
+    name = EXERCISES[id].call.split("(")[0]
+    verdict = check(id, PARTS[id].run("stub", tmp_path)[name])
+    assert not verdict
+    assert verdict.unfinished
+    assert "not filled in yet" in str(verdict)
+    assert "..." in verdict.message
+    assert "raised" not in verdict.message
+
+
+@pytest.mark.parametrize(("id", "answer", "words"), WRONG_ANSWERS)
+def test_a_wrong_answer_is_called_by_its_name(id, answer, words):
+    verdict = check(id, answer)
+    assert not verdict
+    assert words in verdict.message
+
+
+@pytest.mark.parametrize(("id", "answer"), RIGHT_ANSWERS)
+def test_a_right_answer_may_be_written_differently(id, answer):
+    verdict = check(id, answer)
+    assert verdict, str(verdict)
+
+
+@pytest.mark.parametrize(("id", "suspect", "words"), SUSPECTS)
+def test_a_suspect_is_named_by_its_own_words(id, suspect, words):
+    verdict = check(id, suspect)
+    assert not verdict
+    assert words in verdict.message
+
+
+@pytest.mark.parametrize(("id", "answer", "words"), HOSTILE)
+def test_a_hostile_answer_gets_its_sentence(id, answer, words, capsys):
+    start = time.monotonic()
+    verdict = check(id, answer)
+    took = time.monotonic() - start
+    assert not verdict
+    assert words in verdict.message
+    assert "could not be examined" not in verdict.message
+    shown = capsys.readouterr()
+    assert "Traceback" not in shown.out + shown.err
+    assert len(shown.out) < 3000
+    assert took < 2, f"took {took:.2f} s"

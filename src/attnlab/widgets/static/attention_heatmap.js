@@ -214,7 +214,7 @@ function render(context) {
     const widest = (list) => Math.max(...list.map((t) => ctx.measureText(t).width));
     const left = Math.ceil(Math.max(widest(rows), 42)) + 10;
     const wideStrip = !narrow || S <= 8;
-    const bits = wideStrip ? 96 : 30;
+    const bits = wideStrip ? 98 : 36;
     const fitted = Math.min((room - left - bits - 4) / S, 400 / L, 56);
     const cell = fitted >= 8 ? Math.floor(fitted) : Math.max(2, Math.floor(fitted * 4) / 4);
     const flat = widest(columns) <= cell - 6;
@@ -341,7 +341,7 @@ function render(context) {
   function paintStrip(ctx) {
     const { L, S } = data, { cell, left, top, wideStrip } = metrics, colours = figure.theme;
     const numbers = wideStrip && cell >= 13;
-    const x = left + S * cell + 8, bar = numbers ? 30 : wideStrip ? 60 : 22, barX = numbers ? x + 34 : x;
+    const x = left + S * cell + (metrics.flat ? 8 : Math.max(8, 19 - cell / 2)), bar = numbers ? 30 : wideStrip ? 60 : 22, barX = numbers ? x + 34 : x;
     const most = Math.log2(Math.max(2, S));
     ctx.font = `11px ${FONT}`;
     ctx.fillStyle = colours.muted;
@@ -393,7 +393,9 @@ function render(context) {
     note.textContent = `${blocked} masked` + (changed ? `, ${changed} by hand` : "");
     if (!active) {
       readout.replaceChildren(make("p.al-hint", {},
-        "Point at a cell to see where its weight comes from. Click or drag to mask cells. Keyboard: arrows and space."));
+        matchMedia("(pointer: coarse)").matches
+          ? "Tap a cell to see where its weight comes from. Tap it again to mask it."
+          : "Point at a cell to see where its weight comes from. Click or drag to mask cells. Keyboard: arrows and space."));
       return;
     }
     const [i, j] = active, { L, S, D } = data, c = i * S + j, head = headNow();

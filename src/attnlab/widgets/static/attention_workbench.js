@@ -31,6 +31,8 @@ export function parseNumber(text) {
 }
 
 const typed = (x) => String(Number(x.toFixed(3))).replace("-", "−");
+/** Two decimals while they fit the cell. */
+const compact = (x) => nice(x, Math.abs(x) >= 99.95 ? 0 : Math.abs(x) >= 9.995 ? 1 : 2);
 const factor = (x) => (x < 0 ? `(${nice(x, 2)})` : nice(x, 2));
 
 function render(context) {
@@ -61,12 +63,13 @@ function render(context) {
   // ---- body
   const project = make("div.al-project");
   const chain = make("div.al-chain");
-  const mix = make("div.al-chain");
+  const mix = make("div.al-mix");
   const step = (number, name, words, ...content) => make("section.al-step", { "aria-label": name },
     make("div.al-step-head", {}, make("span.al-step-number", { "aria-hidden": "true" }, number), make("b", {}, name), make("span.al-step-words", {}, words)), ...content);
   const bench = make("div.al-bench", {},
-    step("1", "Project", "each row of X times three matrices", project),
-    make("div.al-steps", {}, step("2", "Compare", "every query with every key", chain), step("3", "Mix", "values, by weight", mix)));
+    step("1", "Project", "boxed numbers are yours to edit", project),
+    step("2", "Compare", "every query with every key", chain),
+    step("3", "Mix", "the values", mix));
   const readout = make("div.al-readout.al-sum", { role: "status" });
   figure.body.append(bench, readout);
   const hint = "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked scores to mask.";
@@ -76,7 +79,7 @@ function render(context) {
   }
 
   // ---- the matrices, in the order they arise
-  const sub = (name, small) => make("span", {}, make("i", {}, name), small ? make("sub", {}, small) : "");
+  const sub = (name, small) => make("span", {}, name, make("sub", {}, small));
   const KINDS = {
     x: { name: "X", title: () => ["X"], trait: "x", rows: "tokens" },
     w_q: { name: "W_q", title: () => [sub("W", "q")], trait: "w_q" },
@@ -96,7 +99,7 @@ function render(context) {
   function view(key, rows, columns) {
     const kind = KINDS[key], cells = [];
     const body = make("tbody");
-    if (kind.columns) body.append(make("tr", {}, make("td.al-corner"), ...tokens.map((t) => make("th", { scope: "col", title: shorten(t, 200) }, shorten(visible(t), 6)))));
+    if (kind.columns) body.append(make("tr", {}, make("td.al-corner"), ...tokens.map((t) => make("th", { scope: "col", title: shorten(t, 200) }, shorten(visible(t), 7)))));
     for (let i = 0; i < rows; i++) {
       const row = make("tr");
       if (kind.rows) row.append(make("th", { scope: "row", title: shorten(tokens[i], 200) }, shorten(visible(tokens[i]), 8)));
@@ -179,7 +182,7 @@ function render(context) {
       for (const x of list) if (Number.isFinite(x)) top = Math.max(top, Math.abs(x));
       cells.forEach((cell, c) => {
         const x = list[c];
-        if (!input) cell.textContent = nice(x, 2);
+        if (!input) cell.textContent = key === "weights" && !mask[c] ? "0" : compact(x);
         else if (cell !== document.activeElement || parseNumber(cell.value) !== Number(typed(x).replace("−", "-"))) cell.value = typed(x);
         if (key === "weights") {
           const t = Math.sqrt(x);
@@ -364,13 +367,14 @@ function render(context) {
   /** W above Q and X left of Q, as one multiplies on paper, where there is room for it. */
   function layout() {
     if (!width) return;
-    const paper = make("div"); // cells are 2.75rem wide; measured in the page's own rem
-    figure.body.append(paper);
-    paper.style.width = "2.75rem";
-    const cell = paper.offsetWidth;
-    paper.remove();
-    const { E, D, V } = given;
-    bench.dataset.layout = width >= (E + 2 * D + V) * cell + 150 ? "paper" : "stacked";
+    const probe = views.x.cells[0].closest("td"), cell = probe.offsetWidth + 2;
+    const label = Math.max(...[...views.x.node.querySelectorAll("th")].map((th) => th.offsetWidth)) + 4;
+    const { L, E, D, V } = given, gap = 22;
+    const first = label + (E + 2 * D + V) * cell + 3 * 16, last = label + V * cell;
+    const second = (columns) => label + columns * L * cell + (columns - 1) * gap + (columns === 1 ? 0 : 4);
+    const abreast = width >= first + second(2) + last + 2 * 26;
+    bench.dataset.layout = width >= first ? "paper" : "stacked";
+    bench.dataset.chain = !abreast && width >= second(4) ? "4" : width >= second(2) ? "2" : "1";
   }
   update();
   tell(hint);

@@ -1,0 +1,41 @@
+"""A small Sphinx extension: each page loads what it uses, and nothing that is of no use offline.
+
+Jupyter Book brings Thebe on every page (cells that run on a distant server), twice; here it goes.
+The scripts of the live figures come only to pages that have one.
+"""
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+FIGURE = "attnlab-widgets"
+THEBE_BODY = re.compile(
+    r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName = [^<]*</script>',
+    re.DOTALL,
+)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx calls this. The priority is late: after everybody has added their files."""
+    app.connect("html-page-context", tidy, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Filter the scripts and styles of one page."""
+    context["body"] = body = THEBE_BODY.sub("", context.get("body", ""))
+    alive = "data-widget=" in body
+    for key in ("script_files", "css_files"):
+        kept: list[Any] = []
+        inline: set[str] = set()
+        for file in context.get(key, []):
+            name = str(getattr(file, "filename", file) or "")
+            text = str(getattr(file, "attributes", {}).get("body") or "")
+            if "thebe" in (name + text).lower() or (FIGURE in name and not alive):
+                continue
+            if text and text in inline:
+                continue
+            inline.add(text)
+            kept.append(file)
+        context[key] = kept

@@ -60,7 +60,7 @@ def weights(
     scores = dot(q * factor, k) if score is dot else score(q, k) * factor  # (B, H, L, S)
     check_scores(scores, q, k, score)
     if bias is not None:
-        scores = scores + bias
+        scores = scores + bias.masked_fill(bias == -torch.inf, 0.0)  # −∞ is left to the mask
     return softmax(scores, combine(mask, bias, causal, q, k), off_by_one)
 
 

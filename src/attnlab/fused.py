@@ -6,6 +6,7 @@ translates our conventions into the kernel's; the arithmetic is that of `attenti
 B batch, H heads, L queries, S keys, D head width; "..." stands for any leading axes.
 """
 
+from math import prod
 from typing import Any
 
 import torch
@@ -64,8 +65,9 @@ def _kernel(q: Tensor, k: Tensor, v: Tensor, extra: Tensor | None, **options: An
     lead = torch.broadcast_shapes(q.shape[:-3], k.shape[:-3])
 
     def four_axes(x: Tensor) -> Tensor:
-        x = x[(None,) * (3 - x.dim())]  # (L, D) -> (1, L, D)
-        return x.expand(*lead, *x.shape[-3:]).reshape(-1, *x.shape[-3:])  # (prod(lead), H, L, D)
+        """(L, D), (H, L, D), (..., H, L, D) -> (N, H, L, D), N = all the leading axes in one"""
+        x = x[(None,) * (3 - x.dim())]
+        return x.expand(*lead, *x.shape[-3:]).reshape(prod(lead), *x.shape[-3:])
 
     axes = q.dim()
     q, k, v = four_axes(q), four_axes(k), four_axes(v)

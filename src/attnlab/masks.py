@@ -151,4 +151,4 @@ def _both(one: Mask, other: Mask, join: Callable[[Tensor, Tensor], Tensor], symb
             f"masks of shapes {one.shape} and {other.shape} cannot be joined by {symbol}: both "
             "must cover the same queries and keys."
         ) from None
-    return Mask(lambda *at: join(one.allowed(*at), other.allowed(*at)), shape)
+    return Mask(lambda b, h, i, j: join(one.allowed(b, h, i, j), other.allowed(b, h, i, j)), shape)

@@ -47,7 +47,7 @@ class _Recorder:
         self.maps[path] = [*seen, weights] if isinstance(seen, list) else [seen, weights]
 
     def watch(self, module: nn.Module, path: str) -> list:
-        """Keep `running` up to date while `module` runs; `always_call`: also when it raises."""
+        """Keep `running` up to date: enter before any other hook, leave even on an error."""
 
         def enter(*_: object) -> None:
             if self.thread == threading.get_ident():
@@ -58,7 +58,7 @@ class _Recorder:
                 self.running.pop()
 
         return [
-            module.register_forward_pre_hook(enter),
+            module.register_forward_pre_hook(enter, prepend=True),
             module.register_forward_hook(leave, always_call=True),
         ]
 

@@ -14,7 +14,10 @@ Function = Callable[..., Any]
 
 
 def hostile(good: Function, name: str, edits: bool, mask: bool) -> list[tuple[str, Any, str]]:
-    """(what it does, the answer, words). `good` is a right answer; `edits`: tensors go in; `mask`: a mask comes out."""
+    """(what it does, the answer, words), for an exercise that `good` solves.
+
+    `edits`: its first argument is a tensor that can be edited; `mask`: it returns a bool mask.
+    """
 
     def raises(*given):
         raise ValueError("no idea\nand a second line")

@@ -15,6 +15,7 @@ import random
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ def run(job: Callable[[], Any], seconds: float = SECONDS) -> Outcome:
 
     thread = threading.Thread(target=work, name="attnlab-check", daemon=True)
     paper = _Paper()
-    with _state_kept(), redirect_stdout(paper), redirect_stderr(paper):
+    with _state_kept(), redirect_stdout(paper), redirect_stderr(paper), _warnings_on(paper):
         try:
             thread.start()
             outcome.frames = _wait(thread, seconds)
@@ -108,6 +109,18 @@ def _frames(thread: threading.Thread) -> tuple[FrameType, ...]:
         frames.insert(0, frame)
         frame = frame.f_back
     return tuple(frames)
+
+
+@contextmanager
+def _warnings_on(paper: io.TextIOBase) -> Iterator[None]:
+    """Write warnings down without the paths of this machine."""
+
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        paper.write(f"{category.__name__}: {str(message).splitlines()[0]}\n")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 class _Paper(io.TextIOBase):

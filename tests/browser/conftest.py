@@ -177,9 +177,7 @@ def open_alive(page: Page) -> Callable[[str], Page]:
 
 
 @pytest.fixture
-def made_page(
-    tmp_path: Path, open_alive: Callable[[str], Page]
-) -> Callable[..., Page]:
+def made_page(tmp_path: Path, open_alive: Callable[[str], Page]) -> Callable[..., Page]:
     """Open a bare page of our own that holds the given live figures."""
 
     def make(*figures: Any) -> Page:

@@ -12,7 +12,7 @@ PLAIN = """
 function plain(value) {
   if (typeof value === "number" && !Number.isFinite(value)) return { $number: String(value) };
   if (value === null || typeof value !== "object") return value ?? null;
-  if (value instanceof DataView) {
+  if (value instanceof DataView || value instanceof Uint8Array) {
     const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
     let text = "";
     for (const byte of bytes) text += String.fromCharCode(byte);

@@ -18,7 +18,9 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What only another system or a GPU asks for; the pins are those of a Linux CPU.
-ELSEWHERE = re.compile(r"appnope|colorama|cuda-.*|nvidia-.*|pywin.*|triton|tzdata|exceptiongroup|tomli")
+ELSEWHERE = re.compile(
+    r"appnope|colorama|cuda-.*|nvidia-.*|pywin.*|triton|tzdata|exceptiongroup|tomli"
+)
 
 
 def pins() -> dict[str, Version]:

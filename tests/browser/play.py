@@ -1,0 +1,127 @@
+"""Plays with a live figure as a reader would, and compares it with Python after every move."""
+
+from collections.abc import Callable, Iterator
+
+from playwright.sync_api import Locator
+
+from tests.browser.live import Live, drag_slider, settle
+from tests.browser.twins import compare
+
+SENTENCE = "the old bank by the river"
+
+
+def check(live: Live) -> None:
+    compare(live.kind, live.state(), live.numbers())
+
+
+def first_drag(live: Live) -> None:
+    """Pull the first slider; numbers and pixels must both follow."""
+    check(live)
+    slider = live.controls("input[type=range]")[0]
+    slider.scroll_into_view_if_needed()
+    numbers, pixels = live.numbers(), live.pixels()
+    where = slider.evaluate("s => (s.value - s.min) / (s.max - s.min)")
+    drag_slider(slider, 0.2 if where > 0.5 else 0.8)
+    assert live.numbers() != numbers, f"{live.kind}: the slider moved, the numbers did not"
+    assert live.pixels() != pixels, f"{live.kind}: the slider moved, the picture did not"
+    check(live)
+
+
+def first_answer(live: Live) -> None:
+    """A quiz has no slider: open the choices of the first question one by one."""
+    check(live)
+    pixels = live.pixels()
+    for choice in live.controls(".al-choice"):
+        choice.click()
+        settle(live.page)
+        check(live)
+    assert live.numbers()["answered"] == 1
+    assert live.pixels() != pixels, "the quiz did not show its verdict"
+
+
+def first_move(live: Live) -> None:
+    (first_answer if live.kind == "quiz" else first_drag)(live)
+
+
+def everything(live: Live) -> int:
+    """Use every control there is, one after the other. Returns how many moves were made."""
+    moves = 0
+    for selector, use in USES.items():
+        place = 0
+        # A move may rebuild the figure, so the controls are looked up again each time.
+        while place < len(live.controls(selector)) and place < 12:
+            for move in use(live.controls(selector)[place]):
+                move()
+                settle(live.page)
+                check(live)
+                moves += 1
+            place += 1
+    return moves
+
+
+Move = Callable[[], object]
+
+
+def _slide(slider: Locator) -> Iterator[Move]:
+    for fraction in (0.1, 0.85, 0.45):
+        yield lambda to=fraction: drag_slider(slider, to)  # type: ignore[misc]
+
+
+def _choose(select: Locator) -> Iterator[Move]:
+    values = select.locator("option").evaluate_all("all => all.map(o => o.value)")
+    start = select.input_value()
+    for value in [*(v for v in values if v != start), start][:6]:
+        yield lambda to=value: select.select_option(to)  # type: ignore[misc]
+
+
+def _flip(box: Locator) -> Iterator[Move]:
+    yield box.click
+    yield box.click
+
+
+def _press(button: Locator) -> Iterator[Move]:
+    yield button.click
+
+
+def _fill_number(box: Locator) -> Iterator[Move]:
+    for value in ("-1.5", "0.75"):
+        yield lambda to=value: (box.fill(to), box.press("Enter"))  # type: ignore[misc]
+
+
+def _write(box: Locator) -> Iterator[Move]:
+    yield lambda: (box.fill(SENTENCE), box.press("Enter"))
+
+
+def _draw(canvas: Locator) -> Iterator[Move]:
+    """A click in the middle of a map, then a stroke across a quarter of it."""
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    mouse = canvas.page.mouse
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6
+
+    def stroke() -> None:
+        mouse.move(x, y)
+        mouse.down()
+        mouse.move(x + box["width"] / 8, y + box["height"] / 8, steps=4)
+        mouse.up()
+
+    yield lambda: mouse.click(x, y)
+    yield stroke
+
+
+def _step(handle: Locator) -> Iterator[Move]:
+    for key in ("Home", "ArrowRight", "End"):
+        yield lambda to=key: handle.press(to)  # type: ignore[misc]
+
+
+USES: dict[str, Callable[[Locator], Iterator[Move]]] = {
+    "input[type=range]": _slide,
+    "select": _choose,
+    "input[type=checkbox]": _flip,
+    "input.al-number": _fill_number,
+    "input[type=text]:not(.al-number)": _write,
+    ".al-map canvas": _draw,
+    "[role=slider]": _step,
+    "button": _press,
+}

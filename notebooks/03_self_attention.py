@@ -1,0 +1,1905 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 3
+#     title: Self-attention
+#     minutes: 120
+#     summary: Throw the RNN away and let every word look at every other word. Queries, keys, values, √d and masks, built by hand, measured, and tried on a real encoder.
+# ---
+
+# %% [markdown]
+# # 3 · Self-attention
+#
+# In chapter 2 a decoder learned to look back at the words of a sentence. But the words themselves were still read
+# one after the other, by an RNN. This chapter takes the RNN away. What is left is attention alone: **every word looks
+# at every other word, directly, in one step**.
+#
+# At the end you can
+#
+# - write self-attention in four lines, and say why each line is there;
+# - explain queries, keys and values without saying "magic", and why the scores are divided by √d;
+# - hide the future with a mask, and catch a mask that leaks;
+# - say what self-attention costs, and when an RNN or a convolution is cheaper.
+#
+# The chapter has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, experiments,
+# a popular mistake, exercises, and a summary. Run the cells as you read, and change things. Nothing can break.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Self-attention
+#
+# attnlab · chapter 3
+#
+# Every word looks at every other word, directly, in one step.
+
+# %% [markdown] tags=["notes"]
+# 45 minutes. Four acts: why (8 min), the mechanism by hand and live (15 min), √d and masks (10 min), real sentences and cost (10 min). Two
+# minutes for the quiz at the end. All figures are live: drag them while you talk.
+
+# %%
+import math
+import time
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from attnlab import figures, masks
+from attnlab.attention import attention, weights
+from attnlab.checks import check
+from attnlab.pretrained import encode, minilm
+from attnlab.reproducible import seed
+from attnlab.widgets import (
+    AttentionHeatmap,
+    AttentionWorkbench,
+    PathLength,
+    Quiz,
+    ScaleHistogram,
+    SoftmaxTemperature,
+)
+
+figures.use_style()
+torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · The question
+#
+# Two things went wrong before this chapter, and both can be measured.
+#
+# ### One word, one vector
+#
+# *I sat on the bank of the river.* *I took money to the bank.* An embedding table has one row for a word, so the word
+# enters the network as the same vector in every sentence. Here is the table of a real encoder, all-MiniLM-L6-v2
+# ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084); distilled as in [Wang et al. 2020](https://arxiv.org/abs/2002.10957)).
+#
+# **Guess first:** what is the cosine between the two vectors of *bank*?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Two banks, one vector
+#
+# - I sat on the **bank** of the river.
+# - I took money to the **bank**.
+#
+# An embedding table has one row per word. How far apart are the two vectors of *bank*?
+
+# %% tags=["fragment"]
+tokenizer, encoder = minilm()
+table = encoder.embeddings.word_embeddings.weight  # (30522 words, 384 numbers)
+
+
+def word_vector(sentence, word):
+    """The row of the table with which `word` enters the encoder: (384,)."""
+    ids = tokenizer(sentence)["input_ids"]
+    return table[ids[tokenizer.convert_ids_to_tokens(ids).index(word)]]
+
+
+river = word_vector("I sat on the bank of the river.", "bank")
+money = word_vector("I took money to the bank.", "bank")
+print("the very same numbers:", torch.equal(river, money))
+print(f"cosine: {F.cosine_similarity(river, money, dim=0):.4f}")
+
+# %% [markdown]
+# Exactly 1. The meaning of *bank* is not in the word. It is in the words around it, so the words must talk to each other.
+#
+# ### A memory that must fit into one vector
+#
+# An RNN does let words talk: its state walks through the sentence and carries along what it has seen. Let us see how much it can carry.
+#
+# A video shop writes down where its films are. The note `C2` says that film C is on shelf 2. After all the notes come
+# the questions: `C?` asks for the shelf of C. There are 12 titles and 4 shelves.
+
+# %% tags=["slide"]
+TITLES, SHELVES = 12, 4
+ASK = SHELVES  # stands in a question where a note has its shelf
+
+
+def tapes(batch, films):
+    """Notes about `films` films, then a question for each of them, in another order."""
+    titles = torch.rand(batch, TITLES).argsort(dim=-1)[:, :films]  # no title twice
+    shelves = torch.randint(SHELVES, (batch, films))
+    order = torch.rand(batch, films).argsort(dim=-1)
+    answers = shelves.gather(1, order)  # (batch, films)
+    distance = films + torch.arange(films) - order  # from a note to its question, in tokens
+    titles = torch.cat([titles, titles.gather(1, order)], dim=1)  # (batch, 2·films)
+    shelves = torch.cat([shelves, torch.full_like(shelves, ASK)], dim=1)
+    return titles, shelves, answers, distance
+
+
+seed(0)
+titles, shelves, answers, _ = tapes(1, films=5)
+tape = ["ABCDEFGHIJKL"[t] + "0123?"[s] for t, s in zip(titles[0], shelves[0])]
+print(" ".join(tape), "  answers:", *answers[0].tolist())
+
+# %% [markdown] tags=["notes"]
+# Let the room answer the tape aloud. Ask: where did your eyes go? Straight back to the note. That is the whole chapter.
+
+# %% [markdown]
+# You answer such a tape by looking back: your eye jumps from `C?` to the note that begins with C. An RNN cannot jump. When the
+# questions come, all notes must already sit in its state, a vector of fixed size.
+#
+# The reader below embeds each token (title plus shelf), hands the sequence to a *mixer*, and reads an answer from every
+# place. The mixer is the only part that lets tokens talk. Today it is a GRU, the strongest RNN we know from chapter 1.
+
+# %%
+class Reader(nn.Module):
+    """Embed the tokens, mix them, answer at every place."""
+
+    def __init__(self, width, mixer):
+        super().__init__()
+        self.title = nn.Embedding(TITLES, width)
+        self.shelf = nn.Embedding(SHELVES + 1, width)
+        self.mixer = mixer
+        self.answer = nn.Linear(width, SHELVES)
+
+    def forward(self, titles, shelves):
+        x = self.title(titles) + self.shelf(shelves)  # (B, L, E)
+        return self.answer(self.mixer(x))  # (B, L, SHELVES)
+
+
+class Recurrent(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gru = nn.GRU(width, width, batch_first=True)
+
+    def forward(self, x):
+        return self.gru(x)[0]  # the state after each token
+
+
+# %%
+def train(model, steps, rate):
+    """Tapes of 2 to 12 films; the loss counts the questions only."""
+    optimiser = torch.optim.Adam(model.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps)
+    for _ in range(steps):
+        films = int(torch.randint(2, TITLES + 1, ()))
+        titles, shelves, answers, _ = tapes(128, films)
+        guesses = model(titles, shelves)[:, films:]  # (B, films, SHELVES)
+        loss = F.cross_entropy(guesses.flatten(0, 1), answers.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+    return model
+
+
+@torch.no_grad()
+def right_answers(model, films, batch=1000):
+    """For fresh tapes: which questions were answered right, and how far away their notes were."""
+    titles, shelves, answers, distance = tapes(batch, films)
+    return (model(titles, shelves)[:, films:].argmax(-1) == answers).float(), distance
+
+
+# %% [markdown]
+# **Guess first:** the GRU has a state of 48 numbers and about 15 thousand parameters. It sees 77 thousand tapes. Out of 12 films, how many does it remember?
+#
+# For comparison we also measure a lazy answer: always say the shelf that this tape mentions most often.
+
+# %% tags=["slide", "nbval-ignore-output"]
+SIZES = [2, 4, 6, 8, 10, 12]
+seed(0)
+gru = train(Reader(48, Recurrent(48)), steps=600, rate=2e-2)
+gru_curve = [right_answers(gru, films)[0].mean().item() for films in SIZES]
+
+
+def commonest(films, batch=1000):
+    """How often the shelf named most often on a tape is the right answer."""
+    _, shelves, answers, _ = tapes(batch, films)
+    favourite = F.one_hot(shelves[:, :films], SHELVES).sum(dim=1).argmax(-1)  # (B,)
+    return (favourite[:, None] == answers).float().mean().item()
+
+
+lazy_curve = [commonest(films) for films in SIZES]
+print("films on the tape:   ", *(f"{films:5d}" for films in SIZES))
+print("GRU, right answers:  ", *(f"{share:5.2f}" for share in gru_curve))
+print("lazy, right answers: ", *(f"{share:5.2f}" for share in lazy_curve))
+
+# %% tags=["fragment"]
+print("GRU, 2 films: at least 0.9 right:", gru_curve[0] >= 0.9)
+print("GRU, 12 films: at most 0.75 right:", gru_curve[-1] <= 0.75)
+
+# %% [markdown] tags=["notes"]
+# The GRU is not stupid: with two films it is nearly perfect, and it beats the lazy answer everywhere. It runs out of room, and it has to learn
+# to file notes in a vector that every further note overwrites.
+
+# %% [markdown]
+# Two films are easy. Each further film makes it worse, though every question is as easy as before for somebody who may look back. Longer training
+# helps the GRU, and so does a wider state. The shape of its problem stays:
+#
+# - **One vector for everything.** All notes must fit into a state whose size does not grow with the tape.
+# - **A long way.** What the first note said has to survive every later step.
+# - **A queue.** Step $t$ cannot begin before step $t-1$ has ended, however many cores you own.
+#
+# Chapter 2 cured this for a *decoder* that looks at an encoder. Now we want it inside one sequence: **every token may look straight at any
+# other token**. We come back to the shop in part 5.
+
+# %% [markdown]
+# ## 2 · By hand
+#
+# ### A catalogue with a soft look-up
+#
+# Here is the whole catalogue of our shop.
+#
+# | film | space | love | laughs | minutes |
+# |---|---|---|---|---|
+# | Moon Heist | 2 | 0 | 1 | 90 |
+# | Paris in May | 0 | 2 | 0 | 120 |
+# | Robot Wedding | 1 | 2 | 1 | 100 |
+# | Two Left Feet | 0 | 1 | 2 | 110 |
+#
+# A **hard look-up** knows the title and gets the row: `minutes["Moon Heist"]` is 90. If you do not know the title you get nothing.
+#
+# A **soft look-up** has a wish instead: *something funny in space*. Write the wish in the catalogue's own terms, $q = (1, 0, 1)$. Compare it with every
+# row, turn the matches into shares, and take that share of every value:
+#
+# $$s_j = q \cdot k_j, \qquad \alpha_j = \frac{e^{s_j}}{\sum_i e^{s_i}}, \qquad o = \sum_j \alpha_j v_j .$$
+#
+# | symbol | name | shape | in the shop |
+# |---|---|---|---|
+# | $q$ | query | $(3,)$ | the wish |
+# | $k_j$ | key | $(3,)$ | what the catalogue says about film $j$ |
+# | $s_j$ | score | number | how well the two match |
+# | $\alpha_j$ | weight | number | the share film $j$ gets; all shares add up to 1 |
+# | $v_j$ | value | $(1,)$ | what you came for: the minutes |
+# | $o$ | output | $(1,)$ | the answer |
+#
+# **Work it out on paper** before you run the cell: four scores, four powers of $e$, one division each.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Soft look-up
+#
+# | film | space, love, laughs | minutes |
+# |---|---|---|
+# | Moon Heist | 2, 0, 1 | 90 |
+# | Paris in May | 0, 2, 0 | 120 |
+# | Robot Wedding | 1, 2, 1 | 100 |
+# | Two Left Feet | 0, 1, 2 | 110 |
+#
+# The wish $q = (1, 0, 1)$: funny, in space.
+#
+# $$s_j = q \cdot k_j, \quad \alpha = \operatorname{softmax}(s), \quad o = \sum_j \alpha_j v_j$$
+
+# %% tags=["fragment"]
+films = ["Moon Heist", "Paris in May", "Robot Wedding", "Two Left Feet"]
+k = torch.tensor([[2.0, 0, 1], [0, 2, 0], [1, 2, 1], [0, 1, 2]])  # (4, 3): one key a film
+v = torch.tensor([[90.0], [120], [100], [110]])  # (4, 1): one value a film
+q = torch.tensor([1.0, 0, 1])  # (3,): funny, in space
+
+scores = k @ q  # (4,)
+shares = scores.exp() / scores.exp().sum()  # (4,), the softmax
+for film, score, share in zip(films, scores, shares):
+    print(f"{film:14} score {score:.0f}   e^score {score.exp():5.2f}   weight {share:.2f}")
+print(f"soft answer: {(shares @ v).item():.1f} minutes")
+
+# %% [markdown]
+# Moon Heist matches best, so the answer leans towards its 90 minutes, but all films have a say.
+#
+# The hard look-up is a limit of the soft one. Divide the scores by a temperature $T$ before the softmax: a cold softmax ($T \ll 1$) picks the
+# winner, a hot one ($T \gg 1$) takes the plain mean.
+
+# %%
+for temperature in (0.1, 1.0, 10.0, 1000.0):
+    shares = (scores / temperature).softmax(dim=-1)
+    print(f"T = {temperature:6}: best weight {shares.max():.2f}, answer {(shares @ v).item():5.1f} minutes")
+
+# %% [markdown]
+# Why not always hard? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells
+# $q$ in which direction to move. The soft answer changes with every score.
+#
+# ### New names: from x, h, s, c, y to q, k, v, o
+#
+# Chapter 2 did exactly this look-up, with names that came from the RNN. Give every part the name of its job, and the RNN is gone from the formula:
+#
+# | chapter 2 | its job there | here | shape for all at once |
+# |---|---|---|---|
+# | $s_{t-1}$, decoder state | asks: what do I need for the next word? | query $q$ | $Q$: $(L, D)$ |
+# | $h_i$, encoder state | is compared with the question | key $k$ | $K$: $(S, D)$ |
+# | $h_i$, the same vector again | is what gets copied | value $v$ | $V$: $(S, D_v)$ |
+# | $c_t = \sum_i \alpha_{ti} h_i$, context | the mixture | output $o$ | $O$: $(L, D_v)$ |
+# | $x$, $y$ | words that come in and go out | $x$, $y$ | $X$: $(L, E)$ |
+#
+# Two things become visible. The state $h$ had *two* jobs, to be compared and to be copied, and nothing says that one vector must do both.
+# And nothing says that queries come from a decoder and keys from an encoder: **they may all come from the same sequence**. That is self-attention.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## New names
+#
+# | chapter 2 | job | now |
+# |---|---|---|
+# | $s_{t-1}$ | asks | query $q$ |
+# | $h_i$ | is compared | key $k$ |
+# | $h_i$ again | is copied | value $v$ |
+# | $c_t$ | the mixture | output $o$ |
+#
+# Nothing in the formula says RNN. All four may come from **one** sequence.
+
+# %% [markdown] tags=["notes"]
+# Ask: which vector of chapter 2 had two jobs? (h: compared and copied.) Splitting the jobs is what keys and values are.
+
+# %% [markdown]
+# ### Step 1: let the words look at themselves
+#
+# Three tokens: *dog bites man*. Their vectors have three entries that you can read: is it a noun? is it a verb? and where does it stand (−1 first, 0 middle, 1 last)?
+#
+# $$X = \begin{pmatrix} 1 & 0 & -1 \\ 0 & 1 & 0 \\ 1 & 0 & 1 \end{pmatrix} \begin{matrix} \text{dog} \\ \text{bites} \\ \text{man} \end{matrix} \qquad (L, E) = (3, 3)$$
+#
+# The simplest idea: every token is its own query, key and value.
+#
+# $$\underbrace{Y}_{(L,\,E)} = \operatorname{softmax}\big(\underbrace{X X^\top}_{(L,\,L)}\big) \underbrace{X}_{(L,\,E)}$$
+#
+# The softmax works on each row. Row $i$ holds the shares that token $i$ gives to all tokens.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Step 1: $Y = \operatorname{softmax}(XX^\top)\,X$
+#
+# *dog bites man*: noun? verb? place? Every token is its own query, key and value.
+
+# %% tags=["fragment"]
+words = ["dog", "bites", "man"]
+x = torch.tensor([[1.0, 0, -1], [0, 1, 0], [1, 0, 1]])  # (3, 3)
+
+scores = x @ x.T  # (3, 3)
+y = scores.softmax(dim=-1) @ x  # (3, 3)
+print("scores\n", scores)
+print("weights\n", scores.softmax(dim=-1))
+
+# %% [markdown]
+# Words already mix, with no RNN and in two products. But look at the scores:
+#
+# 1. **There is nothing to learn.** The formula has no parameters.
+# 2. **Every word likes itself best.** The diagonal wins in each row, because nothing is more similar to a vector than itself.
+# 3. **The scores are symmetric.** *bites* scores *dog* exactly as *dog* scores *bites*.
+#
+# ### Step 2: learn one projection, and fail
+#
+# The first complaint is easily cured. Project all tokens with a learned matrix $U$ of shape $(E, D)$, and compare the projections:
+#
+# $$S = (XU)(XU)^\top = X\,U U^\top X^\top, \qquad S^\top = S .$$
+#
+# **Question:** can any $U$ make the scores unsymmetric? The algebra says no. Let us also ask a thousand random ones.
+
+# %%
+seed(0)
+U = torch.randn(1000, 3, 3)  # a thousand matrices
+S = (x @ U) @ (x @ U).mT  # (1000, 3, 3)
+print(f"largest |S - S.T| among 1000 matrices: {(S - S.mT).abs().max():.0e}")
+
+# %% [markdown]
+# Why does it matter? Because *who looks at whom* has a direction. The verb needs to know who bites; the dog does not need the verb in the same way. *Dog bites
+# man* and *man bites dog* consist of the same pairs of words.
+#
+# Here is the hardest small case. Let every word look at the word before it, and the first one at the last: *dog* → *man* → *bites* → *dog*. With
+# symmetric scores this is a staircase by Escher: $s_{dm} > s_{db}$ (the dog prefers the man), $s_{mb} > s_{md}$ and
+# $s_{bd} > s_{bm}$. As $s_{ij} = s_{ji}$, that reads $s_{dm} > s_{db} = s_{bd} > s_{bm} = s_{mb} > s_{md} = s_{dm}$. No numbers do that.
+#
+# Let gradient descent try, once with a shared matrix and once with two matrices.
+
+# %% tags=["slide"]
+def learn_to_look_back(shared, steps=300):
+    """Fit the matrices so that each word looks at the word before it; return those three weights."""
+    seed(0)
+    w_q = torch.randn(3, 3, requires_grad=True)
+    w_k = w_q if shared else torch.randn(3, 3, requires_grad=True)
+    optimiser = torch.optim.Adam([w_q] if shared else [w_q, w_k], lr=0.05)
+    before = torch.tensor([2, 0, 1])  # dog -> man, bites -> dog, man -> bites
+    for _ in range(steps):
+        scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(3)
+        loss = F.cross_entropy(scores, before)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return scores.softmax(dim=-1)[torch.arange(3), before].detach()
+
+
+look_shared, look_two = learn_to_look_back(shared=True), learn_to_look_back(shared=False)
+print("one shared matrix:", look_shared)
+print("two matrices:     ", look_two)
+
+# %% [markdown] tags=["notes"]
+# A third each: with a shared matrix the best it can do is to guess. With two matrices it is solved. Exercise 3.5 asks for such matrices on paper, for a week of days.
+
+# %% [markdown]
+# With a shared matrix the best answer is a third each, a pure guess. With two matrices the weights are nearly 1.
+#
+# ### Step 3: three matrices, three jobs
+#
+# So every job gets its own learned matrix:
+#
+# $$Q = X W_q, \qquad K = X W_k, \qquad V = X W_v, \qquad
+# O = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{D}}\right) V .$$
+#
+# | | shape | here | it says |
+# |---|---|---|---|
+# | $X$ | $(L, E)$ | $(3, 3)$ | the tokens |
+# | $W_q$, $W_k$ | $(E, D)$ | $(3, 3)$ | how to ask, and how to be found |
+# | $W_v$ | $(E, D_v)$ | $(3, 2)$ | what to hand over |
+# | $Q$, $K$ | $(L, D)$ | $(3, 3)$ | what each token looks for; what it offers |
+# | $QK^\top$ | $(L, L)$ | $(3, 3)$ | row $i$, column $j$: how much $i$ wants $j$ |
+# | $V$, $O$ | $(L, D_v)$ | $(3, 2)$ | what each token hands over; what each receives |
+#
+# The √D comes from part 4; take it as given for a moment. We choose the matrices by hand, so that we know what they mean.
+# Nouns look for a verb. The verb looks for a noun that stands early: it asks *who does it?*
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Step 3: three matrices, three jobs
+#
+# $$Q = XW_q,\quad K = XW_k,\quad V = XW_v$$
+#
+# $$\underbrace{O}_{(L,\,D_v)} = \operatorname{softmax}\Big(\underbrace{QK^\top/\sqrt D}_{(L,\,L)}\Big)\underbrace{V}_{(L,\,D_v)}$$
+#
+# - $W_q$: how to ask
+# - $W_k$: how to be found
+# - $W_v$: what to hand over
+
+# %%
+w_q = torch.tensor([
+    [0.0, 2, 0],  # a noun asks for: a verb
+    [2, 0, -2],  # a verb asks for: a noun, and one that stands first
+    [0, 0, 0],  # the place of the asker does not matter
+])
+w_k = torch.eye(3)  # a key says what the token is
+w_v = torch.tensor([
+    [0.5, 0.5],  # v = (1, 0) for the first noun,
+    [0.0, 0.0],  #     (0, 0) for the verb,
+    [-0.5, 0.5],  #     (0, 1) for the last noun
+])
+q, k, v = x @ w_q, x @ w_k, x @ w_v  # (3, 3), (3, 3), (3, 2)
+print("q\n", q)
+print("v\n", v)
+
+# %% [markdown]
+# Check one row by hand. The query of *bites* is $(2, 0, -2)$. Its scores are $2 \cdot 1 + (-2)(-1) = 4$ with *dog*, $0$ with itself, and $2 \cdot 1 + (-2) \cdot 1 = 0$ with *man*.
+# Divided by $\sqrt 3$ and put through the softmax:
+
+# %%
+scores = q @ k.T  # (3, 3)
+alpha = (scores / math.sqrt(3)).softmax(dim=-1)  # (3, 3)
+o = alpha @ v  # (3, 2)
+print("scores\n", scores)
+print("weights\n", alpha)
+print("outputs\n", o)
+
+# %% [markdown]
+# Read the row of *bites*. It gives 0.83 of its attention to *dog*, and its output is (0.83, 0.08): *the first noun does it, the last one does not*. The vector of the verb now
+# knows who bites. The way back is different: *dog* looks at *bites* with 0.61. Compare the three tables of scores.
+
+# %% tags=["hide-input", "slide"]
+seed(0)
+shared = x @ torch.randn(3, 3)
+fig, axes = plt.subplots(1, 3, figsize=(9, 3.3))
+tables = [
+    ("$XX^T$", x @ x.T),
+    ("$XU(XU)^T$, some $U$", shared @ shared.T),
+    ("$XW_q(XW_k)^T$", scores),
+]
+for ax, (title, values) in zip(axes, tables):
+    figures.heatmap(ax, values, rows=words, columns=words, title=title, low=None, digits=1)
+figures.show(
+    fig,
+    alt="Three tables of scores for dog bites man. The first two are mirror images of themselves "
+    "along the diagonal; in the third bites scores dog with 4 and dog scores bites with 2.",
+    caption="Scores, row looks at column. Look at the mirror image along the diagonal: only the right table breaks it.",
+)
+
+# %% [markdown]
+# ### From cosine to the scaled dot product
+#
+# A score should say how well two vectors match. The textbook measure is the cosine, $\cos(q, k) = q \cdot k / (\lVert q \rVert \lVert k \rVert)$. It lies between −1 and 1, and that is its problem inside
+# a softmax. Suppose one key is a perfect match (1) and all others are as bad as can be (−1). **Guess:** with 100 keys, which share does the perfect match get?
+
+# %%
+for keys in (3, 10, 100, 1000):
+    scores = torch.full((keys,), -1.0)
+    scores[0] = 1.0  # a perfect match, and the rest as bad as can be
+    print(f"{keys:5d} keys: the perfect match gets {scores.softmax(dim=-1)[0]:.2f}")
+
+# %% [markdown]
+# With scores that cannot leave $[-1, 1]$ nobody can be heard in a crowd. So we drop the division by the lengths and keep the plain dot product. Now the network can
+# speak up: a longer query or key makes larger scores. But the lengths grow with the number of dimensions too, whether the network wants it or not.
+# The cure is the constant $1/\sqrt{D}$, and part 4 measures why. Chapter 9 brings the cosine back, with a learned temperature: QK-norm ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
+
+# %% [markdown]
+# ## 3 · Live
+#
+# Now play. All arithmetic of these figures runs in your browser, so they work on the website and in the slides too.
+#
+# ### The workbench
+#
+# This is *dog bites man* with the matrices from above. Everything can be changed: the sentence, the numbers, the temperature, the mask.
+#
+# - Change the −2 in the middle row of $W_q$ to 2. **Before you look:** whom does *bites* ask for now?
+# - Click cells of the weights to forbid them. Forbid *bites* → *dog*: where does its attention go?
+
+# %% tags=["slide", "hide-input"]
+AttentionWorkbench(
+    tokens=words,
+    x=x,
+    w_q=w_q,
+    w_k=w_k,
+    w_v=w_v,
+    title="The attention workbench",
+    caption="Edit any number and follow it from X to the output.",
+)
+
+# %% [markdown] tags=["notes"]
+# Flip the sign of the −2 in the verb's row of W_q: bites now asks for the last noun. Then set all of W_q to zero: every row becomes a plain mean. Then the causal mask.
+
+# %% [markdown]
+# ### Hot and cold
+#
+# The four films and the wish *something funny in space*. Drag the temperature from 0.1 to 10, then drag a score. Look for the point where the winner takes
+# nearly everything, and for the point where the wish no longer matters.
+
+# %% tags=["slide", "hide-input"]
+SoftmaxTemperature(
+    labels=films,
+    scores=[3.0, 0.0, 2.0, 2.0],
+    temperature=1.0,
+    title="Soft look-up at a temperature",
+    caption="Cold: a hard look-up. Hot: a plain mean.",
+)
+
+# %% [markdown]
+# ### The spread of a dot product
+#
+# Queries and keys with random entries (mean 0, variance 1) and $d$ dimensions. **Guess first:** when $d$ grows from 16 to 256, what happens to the spread of $q \cdot k$? Then drag
+# $d$, and watch the histogram on one side and the softmax over 16 keys on the other. Switch *scaled* on and drag again.
+
+# %% tags=["slide", "hide-input"]
+ScaleHistogram(
+    dims=64,
+    scaled=False,
+    title="Why √d",
+    caption="Unscaled, the softmax turns into a winner-takes-all as d grows. Scaled, nothing moves.",
+)
+
+# %% [markdown] tags=["notes"]
+# Ask for a guess before dragging. Then d = 4, 64, 1024 unscaled, and the same scaled. The measured table comes next.
+
+# %% [markdown]
+# ### A real map, and masks
+#
+# The first layer of the encoder, all 12 heads, on a sentence you know. (A head is one attention with its own three matrices; chapter 4 is about having several.) Queries and keys are the
+# real ones, and the softmax runs in your browser.
+#
+# - Go through the heads. One of them looks at the word before, and at nothing else. Which one?
+# - Choose the *causal* mask. **Question:** why does the first row become a single 1, in every head? And why does the head you just found not care?
+# - Draw a mask yourself: click on cells. A row still adds up to 1. Where did the weight go?
+
+# %% tags=["hide-input"]
+look = encode("The cat sat on the mat because it was tired.")
+AttentionHeatmap(
+    q=look.q[0],
+    k=look.k[0],
+    tokens=look.tokens,
+    title="MiniLM, layer 0",
+    caption="Row: the token that looks. Column: the token that is looked at.",
+)
+
+# %% [markdown]
+# <details><summary>Answers</summary>
+#
+# Head 2 looks at the word before: the cell below measures it. Under a causal mask the first token may look only at itself, and whatever its score is, a softmax over one key is 1. Head 2 looks back anyway, so the mask takes nothing from it.
+#
+# </details>
+
+# %%
+to_previous = torch.diagonal(look.attentions[0], offset=-1, dim1=-2, dim2=-1).mean(-1)  # (12,)
+print(f"head {int(to_previous.argmax())} gives {to_previous.max():.2f} of its attention to the token before")
+
+# %% [markdown]
+# ### How far is it from one word to another?
+#
+# Three ways to let tokens talk: an RNN, a convolution of width 3, self-attention. Pick two tokens and count the arrows from one to the other. Move them apart and see which number
+# grows. **Question:** what does *dilated* change, and what does it not change?
+
+# %% tags=["slide", "hide-input"]
+PathLength(
+    n=10,
+    kernel=3,
+    title="Path length",
+    caption="Every arrow on the way is a step on which a signal, or a gradient, can fade.",
+)
+
+# %% [markdown]
+# ### Before you go on
+#
+# Three questions about what comes next. Guess; you will measure the answers.
+
+# %% tags=["hide-input"]
+Quiz(
+    [
+        {
+            "question": "Queries and keys have 64 random entries of variance 1. What is the variance of their dot product?",
+            "choices": [
+                {"text": "1", "why": "That holds for one product of two entries. The dot product adds 64 of them."},
+                {"text": "8", "why": "8 is √64, the standard deviation. The variance is its square."},
+                {"text": "64", "correct": True, "why": "Each product adds a variance of 1, and independent variances add up."},
+            ],
+        },
+        {
+            "question": "A mask must hide a key. What should its score become before the softmax?",
+            "choices": [
+                {"text": "0", "why": "e⁰ is 1, so the key keeps a share. Part 4 shows a network that exploits this."},
+                {"text": "−∞", "correct": True, "why": "e^−∞ is exactly 0, and the other keys share out the whole 1."},
+                {"text": "It does not matter, set the *weight* to 0 afterwards", "why": "The hidden key has already been counted in the denominator, so it can still be felt. Part 4 measures it."},
+            ],
+        },
+        {
+            "question": "One pass with a causal mask over a text of `L` tokens: how many next-token predictions can be trained with it?",
+            "choices": [
+                {"text": "1, for the last token", "why": "Every place has seen only its own past, so every place makes an honest prediction."},
+                {"text": "`L`", "correct": True, "why": "Place `i` has seen tokens 0 … `i`, just as if the text ended there."},
+                {"text": "`L`²", "why": "There are `L`² scores, but only one prediction for each place."},
+            ],
+        },
+    ],
+    title="Guess first",
+    key="03-guess",
+)
+
+# %% [markdown]
+# ## 4 · In the open
+#
+# ### Four lines
+#
+# Here is the whole mechanism. Nothing else is hidden in the libraries.
+#
+# $$\underbrace{O}_{(B,\,L,\,D_v)} = \operatorname{softmax}\!\Big(\underbrace{Q}_{(B,\,L,\,D)}\;\underbrace{K^\top}_{(B,\,D,\,S)} \big/ \sqrt{D}\,\Big)\underbrace{V}_{(B,\,S,\,D_v)}$$
+
+# %% tags=["slide"]
+def our_attention(q, k, v):
+    """q (B, L, D), k (B, S, D), v (B, S, D_v) -> (B, L, D_v)."""
+    scores = q @ k.mT  # (B, L, S): every query with every key
+    scores = scores / math.sqrt(q.shape[-1])  # a spread near 1, whatever D is
+    alpha = scores.softmax(dim=-1)  # each row adds up to 1
+    return alpha @ v  # (B, L, D_v): a weighted mean of the values
+
+
+# %% [markdown]
+# Is it right? Compare it with the course's library and with PyTorch's fused kernel, on sizes that are all different, so that no transposition can hide.
+
+# %% tags=["fragment"]
+seed(0)
+q, k, v = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(2, 7, 6)
+torch.testing.assert_close(our_attention(q, k, v), attention(q, k, v))
+torch.testing.assert_close(our_attention(q, k, v), F.scaled_dot_product_attention(q, k, v))
+print("ours = attnlab = PyTorch's fused kernel, output shape", tuple(our_attention(q, k, v).shape))
+
+# %% [markdown]
+# By hand we did the same with *dog bites man*:
+
+# %%
+q, k, v = x @ w_q, x @ w_k, x @ w_v
+torch.testing.assert_close(weights(q, k), alpha)
+torch.testing.assert_close(attention(q, k, v), o)
+print("the numbers of part 2 are the library's numbers")
+
+# %% [markdown]
+# ### Why √d
+#
+# Let the entries of $q$ and $k$ be independent, with mean 0 and variance 1. Each product $q_i k_i$ then has mean 0 and variance $1 \cdot 1 = 1$. The dot product adds $d$ of them, and variances of
+# independent terms add up:
+#
+# $$\operatorname{Var}(q \cdot k) = \sum_{i=1}^{d} \operatorname{Var}(q_i k_i) = d, \qquad \operatorname{Var}\!\left(\frac{q \cdot k}{\sqrt d}\right) = 1 .$$
+#
+# That is the argument of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), footnote 4. Why is a large spread bad? Because of what it does to the softmax. With scores tens apart one key takes everything, and then the
+# softmax has no slope left. Its derivative is the matrix
+#
+# $$J = \frac{\partial \alpha}{\partial s} = \operatorname{diag}(\alpha) - \alpha \alpha^\top, \qquad \text{shape } (S, S),$$
+#
+# and for $\alpha = (1, 0, \dots, 0)$ it is zero in every entry. No slope, no learning. Measure all three, with 2000 queries and 16 keys each.
+
+# %%
+def spread(d, scaled, queries=2000, keys=16):
+    """Variance of the scores, mean best weight, and median size of the softmax's slope."""
+    seed(0)
+    q, k = torch.randn(queries, 1, d), torch.randn(queries, keys, d)
+    scores = (q @ k.mT).squeeze(1)  # (queries, keys)
+    if scaled:
+        scores = scores / math.sqrt(d)
+    alpha = scores.softmax(dim=-1)
+    slope = torch.diag_embed(alpha) - alpha[:, :, None] * alpha[:, None, :]  # (queries, S, S)
+    return scores.var().item(), alpha.amax(-1).mean().item(), slope.flatten(1).norm(dim=1).median().item()
+
+
+# %%
+WIDTHS = [4, 16, 64, 256, 1024]
+plain = {d: spread(d, scaled=False) for d in WIDTHS}
+scaled = {d: spread(d, scaled=True) for d in WIDTHS}
+print("            ---- q·k ----------------     ---- q·k / √d -----------")
+print("    d    variance  best weight  slope     variance  best weight  slope")
+for d in WIDTHS:
+    (var, best, slope), (var_s, best_s, slope_s) = plain[d], scaled[d]
+    print(f"{d:5d} {var:11.0f} {best:12.2f} {slope:6.2f} {var_s:12.1f} {best_s:12.2f} {slope_s:6.2f}")
+
+# %% tags=["hide-input", "slide"]
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+for ax, entry, title in ((axes[0], 1, "Best of 16 weights"), (axes[1], 2, "Slope of the softmax, $||J||$")):
+    ax.plot(WIDTHS, [plain[d][entry] for d in WIDTHS], "o-", label="$q·k$")
+    ax.plot(WIDTHS, [scaled[d][entry] for d in WIDTHS], "s--", label="$q·k/\\sqrt{d}$")
+    ax.set(title=title, xlabel="width $d$", xscale="log", xticks=WIDTHS, xticklabels=WIDTHS, ylim=(0, None))
+    ax.minorticks_off()
+axes[0].legend(loc="upper left")
+figures.show(
+    fig,
+    alt="Two plots against the width d. Unscaled, the best weight climbs towards 1 and the slope of the softmax "
+    "falls to zero. Divided by the square root of d, both stay where they are.",
+    caption="Look at the right plot: at d = 1024 an unscaled softmax has practically no slope left to learn from.",
+)
+
+# %% [markdown] tags=["notes"]
+# Variance d is one line of algebra. The slope is the point: diag(α) − ααᵀ is zero when one weight is 1.
+
+# %% [markdown]
+# The variance is $d$, as promised. Without the division the best of 16 keys takes almost everything at $d = 1024$, and the slope is gone: a head like that starts its life unable to learn. Divided by √d, neither
+# moves.
+#
+# **Try it:** the argument needs independent entries with variance 1. What changes if the entries have variance 4? (Each product then has variance 16. √d no longer suffices, and that is why initialisation and normalisation matter too.)
+#
+# ### Self and cross
+#
+# *Self-attention*: queries, keys and values come from one sequence, and the table of weights is square. *Cross-attention*: the queries come from one sequence, keys and values from another, as in chapter 2. The
+# table is a rectangle. The function is the same.
+#
+# | | queries from | keys, values from | weights |
+# |---|---|---|---|
+# | self-attention | $X$ $(L, E)$ | $X$ $(L, E)$ | $(L, L)$ |
+# | cross-attention | $X$ $(L, E)$ | context $C$ $(S, E_c)$ | $(L, S)$ |
+
+# %% tags=["slide"]
+seed(0)
+french, english = torch.randn(1, 4, 8), torch.randn(1, 6, 10)  # 4 and 6 tokens, of other widths
+w_query, w_key, w_value = torch.randn(8, 5), torch.randn(10, 5), torch.randn(10, 3)
+
+cross = weights(french @ w_query, english @ w_key)  # French asks, English answers
+out = attention(french @ w_query, english @ w_key, english @ w_value)
+print("weights", tuple(cross.shape), " rows add up to", cross.sum(-1).flatten())
+print("output ", tuple(out.shape), " one vector for each French token")
+
+# %% [markdown]
+# ### Masks: who may look at whom
+#
+# A mask is a table of yes and no, $(L, S)$. In this course `True` means *may attend*, everywhere. Two masks do most of the work.
+#
+# **Padding.** Sentences in a batch have different lengths. Short ones are filled up with padding, and nobody may look at it. **Causal.** A language model predicts the next
+# token, so a token may look at its past and at itself, not at its future.
+
+# %%
+pad = masks.padding([5, 3], S=5)  # two sentences, of 5 and 3 tokens, in 5 places
+past = masks.causal(5)
+
+
+def picture(mask):
+    return "\n".join(" ".join("■" if may else "·" for may in row) for row in mask)
+
+
+print("causal\n" + picture(past.dense()))
+print("causal and padding, second sentence\n" + picture((past & pad).dense()[1, 0]))
+
+# %% [markdown]
+# Does padding really not matter? Fill it with enormous numbers and look at the real tokens.
+
+# %%
+seed(0)
+batch = torch.randn(2, 1, 5, 8)  # (B, H, L, D): two sentences
+dirty = batch.clone()
+dirty[1, :, 3:] = 1e6  # garbage where the second sentence has no words
+clean_out = attention(batch, batch, batch, mask=pad)[1, :, :3]
+dirty_out = attention(dirty, dirty, dirty, mask=pad)[1, :, :3]
+alone = attention(batch[1:, :, :3], batch[1:, :, :3], batch[1:, :, :3])[0]
+torch.testing.assert_close(clean_out, dirty_out, rtol=0, atol=0)
+torch.testing.assert_close(clean_out, alone)
+print("garbage in the padding changes nothing; the short sentence could as well be alone")
+
+# %% [markdown]
+# ### Why −∞?
+#
+# There are several ways to "hide" a key, and most of them leak. Before you read on: which of these four do you trust?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Hide the future: which ones do you trust?
+#
+# 1. nothing at all
+# 2. set the score to 0, then softmax
+# 3. softmax, then multiply the weight by 0
+# 4. set the score to −∞, then softmax
+
+# %%
+WAYS = {
+    "no mask": lambda scores, may: scores.softmax(-1),
+    "score 0": lambda scores, may: scores.masked_fill(~may, 0.0).softmax(-1),
+    "weight × 0": lambda scores, may: scores.softmax(-1) * may,
+    "score −∞": lambda scores, may: scores.masked_fill(~may, -torch.inf).softmax(-1),
+}
+
+# %% [markdown]
+# **The leak test.** Change the last token and look at the outputs of all the tokens before it. If the future is hidden, the past cannot change. Not by a little: not at all.
+
+# %% tags=["slide"]
+def leak(hide, tokens=6, width=8):
+    """Change the last token. How much do the outputs before it change, and what do rows add up to?"""
+    seed(0)
+    x, w_q, w_k, w_v = torch.randn(tokens, width), *torch.randn(3, width, width)
+    other = x.clone()
+    other[-1] += 1.0
+    may = masks.causal(tokens).dense()
+    alphas = [hide(z @ w_q @ (z @ w_k).T / math.sqrt(width), may) for z in (x, other)]
+    first, second = (alpha @ (z @ w_v) for alpha, z in zip(alphas, (x, other)))
+    return (first - second)[:-1].abs().max().item(), alphas[0].sum(-1)
+
+
+for name, hide in WAYS.items():
+    change, sums = leak(hide)
+    print(f"{name:11} the past changes by {change:5.2f}   rows add up to {sums.min():.2f} … {sums.max():.2f}")
+
+# %% [markdown]
+# A score of 0 is not a small score: $e^0 = 1$, and the hidden key keeps its share. Multiplying afterwards looks safe, and the hidden *values* are indeed gone. But the hidden *scores* are still in the denominator of the
+# softmax. The future can be felt through it, as a rustle behind the curtain. Only $e^{-\infty} = 0$ takes a key out of numerator and denominator.
+#
+# Is a rustle enough to cheat? Give a network the most hopeless task there is: **predict the next of a row of random digits**. No honest model can do better than
+# a loss of $\ln 10 = 2.30$ and 1 right in 10. Whatever is better has seen the future.
+
+# %%
+class Guesser(nn.Module):
+    """One attention layer that predicts the next digit at every place."""
+
+    def __init__(self, hide, length=8, width=32):
+        super().__init__()
+        self.digit, self.place = nn.Embedding(10, width), nn.Embedding(length, width)
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.out = nn.Linear(width, 10)
+        self.hide, self.may = hide, masks.causal(length).dense()
+
+    def forward(self, digits):
+        x = self.digit(digits) + self.place.weight  # (B, L, E); places are the subject of chapter 5
+        scores = self.query(x) @ self.key(x).mT / math.sqrt(x.shape[-1])  # (B, L, L)
+        return self.out(self.hide(scores, self.may) @ self.value(x))  # (B, L, 10)
+
+
+def cheat(hide, steps=200, length=8):
+    """Train on random digits; return loss and share of right guesses where a next digit is in sight."""
+    seed(0)
+    model = Guesser(hide, length)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(steps + 1):
+        digits = torch.randint(10, (64 if step < steps else 4000, length + 1))
+        guesses = model(digits[:, :-1])[:, :-1].flatten(0, 1)  # the last next digit is in nobody's sight
+        loss = F.cross_entropy(guesses, digits[:, 1:-1].flatten())
+        if step < steps:
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return loss.item(), (guesses.argmax(-1) == digits[:, 1:-1].flatten()).float().mean().item()
+
+
+# %% tags=["slide", "nbval-ignore-output"]
+cheats = {name: cheat(hide) for name, hide in WAYS.items()}
+for name, (loss, share) in cheats.items():
+    print(f"{name:11} loss {loss:.2f}   right {share:.2f}")
+
+# %% tags=["fragment"]
+honest, *cheaters = (cheats[name][0] for name in ("score −∞", "weight × 0", "score 0", "no mask"))
+print("−∞ stays honest (loss no more than 0.03 below ln 10):", honest > math.log(10) - 0.03)
+print("all the others have seen the future (loss below 2.1):", all(loss < 2.1 for loss in cheaters))
+
+# %% [markdown] tags=["notes"]
+# Random digits: the honest loss is ln 10. A loss that is too good to be true is the commonest sign of a leaking mask. The third way is the interesting one: the values are gone, the denominator is not.
+
+# %% [markdown]
+# Only −∞ stays at chance. Even the rustle in the denominator is worth a good deal to a network that has every reason to listen. Remember this when a training loss looks too good to be true.
+#
+# (A finite number such as −10⁹ works as well, until somebody computes in 16 bits, or until a row is hidden completely: then it quietly becomes a mean of everything. Exercise 3.3 handles such rows.)
+#
+# ### Many training samples from one text
+#
+# The causal mask pays its price back. Take a text of $L$ tokens. Every prefix is a training sample: *given these, predict the next*. Without the mask we would run the network on $L$ prefixes. With it, **one pass gives the
+# outputs of all prefixes**, because place $i$ cannot tell whether the text goes on after it.
+
+# %% tags=["slide"]
+seed(0)
+text = torch.randn(6, 8)  # six tokens
+one_pass = attention(text, text, text, causal=True)  # (6, 8)
+prefixes = [attention(text[:n], text[:n], text[:n])[-1] for n in range(1, 7)]  # six passes, no mask
+torch.testing.assert_close(one_pass, torch.stack(prefixes))
+print("one causal pass over 6 tokens = the last outputs of 6 passes over its prefixes")
+
+# %% [markdown]
+# An RNN language model gets its $L$ predictions from one pass as well, but in $L$ steps, one after the other. Here all of them come at once, from two matrix products. That is what made training on very long texts affordable.
+
+# %% [markdown]
+# ## 5 · At work
+#
+# ### The two banks, again
+#
+# Part 1 ended with a word that has one vector in all sentences. What do six layers of self-attention make of it? Four sentences about rivers, four about money. We take the vector of *bank* as it comes
+# out of each layer, and compare all pairs.
+
+# %%
+RIVER = [
+    "He sat on the bank of the river and watched the water.",
+    "The boat drifted to the muddy bank of the stream.",
+    "We had a picnic on the grassy bank beside the lake.",
+    "Reeds and willows grow along the bank of the canal.",
+]
+MONEY = [
+    "She walked down the street to the bank to deposit money.",
+    "The bank raised the interest rate on my loan.",
+    "He opened an account at the bank and got a credit card.",
+    "The bank on the main street was robbed of cash.",
+]
+
+
+def vectors(sentence, word):
+    """The vector of `word` before the first layer and after each layer: (7, 384)."""
+    look = encode(sentence)
+    return look.hidden[:, look.tokens.index(word)]
+
+
+banks = torch.stack([vectors(sentence, "bank") for sentence in RIVER + MONEY], dim=1)  # (7, 8, 384)
+cosines = F.cosine_similarity(banks[:, :, None], banks[:, None, :], dim=-1)  # (7, 8, 8)
+
+# %%
+meaning = torch.tensor([0] * 4 + [1] * 4)
+same = meaning[:, None] == meaning[None, :]  # (8, 8)
+pairs = ~torch.eye(8, dtype=torch.bool)
+neighbour = cosines.masked_fill(~pairs, -1).argmax(-1)  # (7, 8): the most similar other bank
+right = (meaning[neighbour] == meaning).sum(-1)
+for layer in range(7):
+    name = "embeddings" if layer == 0 else f"layer {layer - 1}"
+    within, across = cosines[layer][same & pairs].mean(), cosines[layer][~same].mean()
+    print(f"{name:10}  same meaning {within:.2f}   other meaning {across:.2f}   nearest is of the same meaning: {right[layer]} of 8")
+
+# %% tags=["hide-input", "slide"]
+fig, ax = plt.subplots(figsize=(5.6, 4.4))
+labels = [f"river {n}" for n in range(1, 5)] + [f"money {n}" for n in range(1, 5)]
+figures.heatmap(ax, cosines[-1], rows=labels, columns=labels, low=0.5, high=1.0, title="bank after the last layer",
+                row_label="", column_label="")  # fmt: skip
+figures.show(
+    fig,
+    alt="Cosines between the vectors of bank in eight sentences after the last layer. The four river sentences are "
+    "similar to each other, the four money sentences too, and the two groups less so.",
+    caption="Cosine of the eight banks. Look for the two bright blocks.",
+)
+
+# %% [markdown]
+# On the way in the vectors differ only by their place in the sentence (the encoder adds a vector for the position; chapter 5), so the nearest *bank* is as good as random. One layer of attention is enough to sort all eight by
+# meaning. Nobody told the model that *bank* has two.
+#
+# Now an honest warning. The textbook pair differs in a single word: *I arrived at the bank after crossing the **river** / **street**.*
+
+# %% tags=["fragment"]
+pair = [vectors(f"I arrived at the bank after crossing the {word}.", "bank")[-1] for word in ("river", "street")]
+print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
+
+# %% [markdown] tags=["notes"]
+# The textbook pair fails in this encoder: the two banks are nearly the same vector. One word of weak evidence is little (one may cross a river to reach a money bank). Clear contexts separate well.
+
+# %% [markdown]
+# Nearly the same vector. One word is weak evidence (you may well cross a river to get to your money), and this is a small encoder, trained to compare whole sentences. Context moves a word's vector as far as the context is
+# clear. Slides that show this pair as two separate clouds owe you a measurement.
+#
+# ### What does *it* look at?
+#
+# The most famous picture of self-attention is from Google's blog of 2017 ([Uszkoreit 2017](https://research.google/blog/transformer-a-novel-neural-network-architecture-for-language-understanding/)):
+#
+# - *The animal didn't cross the street because it was too **tired**.* Here *it* is the animal.
+# - *The animal didn't cross the street because it was too **wide**.* Here *it* is the street.
+#
+# One head of a translation model was shown to look at the right noun in both. Let us look for such a head in ours, by a rule and not by eye. For all 6 × 12 heads: how much weight goes from *it* to
+# *animal* and to *street*? And how far does the balance shift when *tired* becomes *wide*?
+
+# %%
+def from_it(sentence, noun):
+    """The weight from `it` to `noun` in every head: (6 layers, 12 heads)."""
+    look = encode(sentence)
+    return look.attentions[:, :, look.tokens.index("it"), look.tokens.index(noun)]
+
+
+def balance(sentence, first, second):
+    """Weight on the first noun minus weight on the second, in every head: (6, 12)."""
+    return from_it(sentence, first) - from_it(sentence, second)
+
+
+FAMOUS = "The animal didn't cross the street because it was too {}."
+tired, wide = FAMOUS.format("tired"), FAMOUS.format("wide")
+shift = balance(tired, "animal", "street") - balance(wide, "animal", "street")  # (6, 12)
+best = shift.flatten().topk(3)
+for value, place in zip(*best):
+    layer, head = divmod(int(place), 12)
+    looks = [from_it(s, noun)[layer, head].item() for s in (tired, wide) for noun in ("animal", "street")]
+    print("layer {}, head {:2}: shift {:.2f}   tired: animal {:.2f}, street {:.2f}   wide: animal {:.2f}, street {:.2f}".format(
+        layer, head, value, *looks))  # fmt: skip
+
+# %% [markdown]
+# One head stands out. Look at it yourself: both sentences in one figure, switch between them where it says head.
+
+# %% tags=["hide-input", "slide"]
+LAYER, HEAD = divmod(int(shift.argmax()), 12)
+looks = [encode(sentence) for sentence in (tired, wide)]
+AttentionHeatmap(
+    q=torch.stack([look.q[LAYER, HEAD] for look in looks]),
+    k=torch.stack([look.k[LAYER, HEAD] for look in looks]),
+    tokens=["tired/wide" if token == "tired" else token for token in looks[0].tokens],
+    head_names=["… too tired", "… too wide"],
+    title=f"MiniLM, layer {LAYER}, head {HEAD}: the row of “it”",
+    caption="Switch between the two sentences. Look at the row of it: how much goes to animal, how much to street?",
+)
+
+# %% [markdown] tags=["notes"]
+# With tired the head looks at the animal. With wide it lets go of the animal, but the street does not win. A nudge in the right direction, not an understanding. The next slide tests it on other sentences.
+
+# %% [markdown]
+# With *tired* the head puts most of its weight on the animal. With *wide* it lets go of the animal, and the street gains. So the adjective does reach *it*. But the street does not win: the picture is weaker than the famous one.
+#
+# And we chose this head *because* it looked good, out of 72. **Whoever searches 72 heads will find something.** The only fair test is on sentences that had no part in the choice. Ten of them, each with an adjective for
+# the first noun and one for the second:
+
+# %%
+FRESH = [
+    ("The trophy didn't fit in the suitcase because it was too {}.", "trophy", "suitcase", "big", "small"),
+    ("The ball broke the table because it was too {}.", "ball", "table", "heavy", "fragile"),
+    ("The dog didn't catch the car because it was too {}.", "dog", "car", "slow", "fast"),
+    ("The horse didn't jump over the fence because it was too {}.", "horse", "fence", "tired", "high"),
+    ("The cat didn't climb the tree because it was too {}.", "cat", "tree", "lazy", "tall"),
+    ("The truck didn't pass under the bridge because it was too {}.", "truck", "bridge", "tall", "low"),
+    ("The bird didn't eat the worm because it was too {}.", "bird", "worm", "full", "big"),
+    ("The robot couldn't open the door because it was too {}.", "robot", "door", "weak", "heavy"),
+    ("The lion couldn't bite the turtle because it was too {}.", "lion", "turtle", "old", "hard"),
+    ("The plant didn't fit in the pot because it was too {}.", "plant", "pot", "large", "small"),
+]
+# weights from `it`, for 10 sentences × 2 adjectives × 2 nouns, in every head: (10, 2, 2, 6, 12)
+from_its = torch.stack([
+    torch.stack([
+        torch.stack([from_it(text.format(adjective), noun) for noun in (first, second)])
+        for adjective in (for_first, for_second)
+    ])
+    for text, first, second, for_first, for_second in FRESH
+])  # fmt: skip
+
+# %% tags=["slide"]
+on_nouns = from_its.sum(2).mean((0, 1))  # (6, 12): weight on the two nouns together
+ours = from_its[..., LAYER, HEAD]  # (10, 2, 2)
+moves = (ours[:, 0, 0] - ours[:, 0, 1]) - (ours[:, 1, 0] - ours[:, 1, 1])
+picks = (ours[:, 0, 0] > ours[:, 0, 1]).sum() + (ours[:, 1, 1] > ours[:, 1, 0]).sum()
+print(f"weight from it on the two nouns: {on_nouns[LAYER, HEAD]:.2f}   (middle of all 72 heads: {on_nouns.median():.2f})")
+print(f"the balance moves the right way in {int((moves > 0).sum())} of 10 sentences, by {moves.mean():.2f} on average")
+print(f"the right noun gets more weight in {int(picks)} of 20 cases")
+
+# %% [markdown] tags=["notes"]
+# The head is real: from “it” it looks at nouns, far more than other heads. It leans the right way a little. It does not decide: about half of 20 is a coin. Attention pictures need a test set, as any claim does.
+
+# %% [markdown]
+# What can we say honestly?
+#
+# - **The head is real.** On fresh sentences, too, it connects *it* with the nouns, far more than a usual head.
+# - **The adjective nudges it** the right way more often than not, by a little.
+# - **It does not decide.** About half of the cases is what a coin would get.
+#
+# So this small encoder has a head for *pronoun looks at nouns*, not one for *what does it mean*. Larger models do better ([Clark et al. 2019](https://arxiv.org/abs/1906.04341) find heads for coreference in BERT, and measure them on a
+# corpus). The method is the lesson: find a head by a rule, test it on something else, report the number.
+#
+# ### Back to the video shop
+#
+# Now we give the reader of part 1 another mixer. Same embeddings, same answers, same training data, about the same number of parameters:
+#
+# - **self-attention**: one layer, one head, causal. The library's `attention`, and three matrices;
+# - **a 1-D convolution**: four layers, each token sees itself and the two tokens before it.
+
+# %%
+class SelfAttention(nn.Module):
+    """Every token looks at itself and at all tokens before it."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+
+    def forward(self, x):
+        return attention(self.query(x), self.key(x), self.value(x), causal=True)  # (B, L, E)
+
+
+class Convolutional(nn.Module):
+    """Layers of width 3 that look back: each reaches two tokens further."""
+
+    def __init__(self, width, layers=4):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Conv1d(width, width, kernel_size=3) for _ in range(layers))
+
+    def forward(self, x):
+        x = x.mT  # (B, E, L)
+        for layer in self.layers:
+            x = x + F.relu(layer(F.pad(x, (2, 0))))  # two empty places on the left: no future
+        return x.mT
+
+
+# %% [markdown]
+# **Guess first:** the convolution reaches $4 \cdot 2 = 8$ tokens back. What happens to a question whose note is 9 tokens away?
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+attentive = train(Reader(64, SelfAttention(64)), steps=200, rate=1e-2)
+seed(0)
+convolutional = train(Reader(36, Convolutional(36)), steps=400, rate=5e-3)
+readers = {"self-attention": attentive, "GRU": gru, "convolution": convolutional}
+curves = {name: [right_answers(model, n)[0].mean().item() for n in SIZES] for name, model in readers.items()}
+sizes = {name: sum(p.numel() for p in model.parameters()) for name, model in readers.items()}
+print("films on the tape:       ", *(f"{n:5d}" for n in SIZES))
+for name, curve in curves.items():
+    print(f"{name:15} {sizes[name]:,} par.", *(f"{share:5.2f}" for share in curve))
+
+# %% tags=["hide-input", "slide"]
+def by_distance(model, films=12, bins=((1, 4), (5, 8), (9, 12), (13, 16), (17, 23))):
+    """Share of right answers for questions whose note is 1–4, 5–8, … tokens away."""
+    right, distance = right_answers(model, films, batch=2000)
+    return [right[(distance >= low) & (distance <= high)].mean().item() for low, high in bins]
+
+
+distances = {name: by_distance(model) for name, model in readers.items()}
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+for (name, curve), marker in zip(curves.items(), "osv"):
+    axes[0].plot(SIZES, curve, marker + "-", label=name)
+    axes[1].plot(["1–4", "5–8", "9–12", "13–16", "17–23"], distances[name], marker + "-")
+axes[0].plot(SIZES, lazy_curve, ":", color="grey", label="commonest shelf")
+axes[1].axhline(1 / SHELVES, linestyle=":", color="grey")
+axes[0].set(title="More films", xlabel="films on the tape", ylabel="right answers", ylim=(0, 1.05), xticks=SIZES)
+axes[1].set(title="Longer way (12 films)", xlabel="tokens between note and question")
+axes[0].legend(fontsize=10, loc="lower left")
+axes[1].text(4, 1 / SHELVES + 0.02, "chance", color="grey", ha="right")
+figures.show(
+    fig,
+    alt="Right answers against the number of films and against the distance between note and question. Self-attention "
+    "stays at 1. The GRU falls as films are added. The convolution drops to chance beyond 8 tokens.",
+    caption="Left: the GRU runs out of room. Right: the convolution is blind beyond its reach. Self-attention minds neither.",
+)
+
+# %% tags=["fragment"]
+print("self-attention, 12 films: at least 0.98 right:", curves["self-attention"][-1] >= 0.98)
+print("GRU, 12 films: at least 0.25 behind:", curves["self-attention"][-1] - curves["GRU"][-1] >= 0.25)
+print("convolution beyond its reach: within 0.05 of chance:", all(abs(s - 0.25) < 0.05 for s in distances["convolution"][2:]))
+
+# %% [markdown] tags=["notes"]
+# Same parameters, a third of the GRU's training steps. The GRU would get better with more training. The point is the shape of the curves: room for the GRU, reach for the convolution, neither for attention.
+
+# %% [markdown]
+# Self-attention answers practically everything, with no more parameters and a third of the GRU's training steps. The task is made for it, of course: it *is* a look-up. But much of language is look-up: names, pronouns, quotations,
+# definitions. Two fair remarks:
+#
+# - Train the GRU ten times longer, and it closes much of the gap. What it cannot change is that its memory has a fixed size.
+# - Our attention layer has no idea of order. It does not need one here. Chapter 5 shows what it cannot do without.
+#
+# Did it learn what you would expect? Here are its real queries and keys on one tape. **Before you look:** at which column should the row `C?` point?
+
+# %% tags=["hide-input"]
+seed(0)
+titles, shelves, answers, _ = tapes(1, films=5)
+tape = ["ABCDEFGHIJKL"[t] + "0123?"[s] for t, s in zip(titles[0], shelves[0])]
+with torch.no_grad():
+    tokens = attentive.title(titles) + attentive.shelf(shelves)  # (1, 10, 64)
+    tape_q, tape_k = attentive.mixer.query(tokens)[0], attentive.mixer.key(tokens)[0]
+AttentionHeatmap(
+    q=tape_q,
+    k=tape_k,
+    tokens=tape,
+    mask="causal",
+    title="What the trained reader looks at",
+    caption="Each question finds the one note with its title. Now raise the temperature: when does it begin to make mistakes?",
+)
+
+# %%
+found = weights(tape_q, tape_k, causal=True)[5:, :5]  # questions × notes
+match = titles[0, 5:, None] == titles[0, None, :5]
+print("every question puts at least 0.8 of its weight on its own note:", bool((found[match] > 0.8).all()))
+
+# %% [markdown]
+# ### Three ways of processing a sequence
+#
+# We have now used all three: recurrent, convolutional, attentive. Let us measure what sets them apart.
+#
+# **Path length.** How many layers or steps lie between the first token and the last? For the convolution we ask autograd: stack layers until the gradient of the last output with respect to the first input is no longer zero. For the RNN we
+# count how often its cell runs, one call after the other.
+
+# %%
+def conv_layers(n, dilated=False):
+    """Layers of a width-3 convolution until the last output depends on the first input."""
+    x = torch.zeros(1, 1, n, requires_grad=True)
+    y, layers, kernel = x, 0, torch.ones(1, 1, 3)
+    while True:
+        step = 2**layers if dilated else 1
+        y, layers = F.conv1d(y, kernel, padding=step, dilation=step), layers + 1
+        (gradient,) = torch.autograd.grad(y[0, 0, -1], x, retain_graph=True)
+        if gradient[0, 0, 0] != 0:
+            return layers
+
+
+def rnn_steps(n):
+    """Calls of an RNN's cell between the first input and the last output."""
+    cell, state, calls = nn.RNNCell(4, 4), torch.zeros(1, 4), []
+    cell.register_forward_hook(lambda *_: calls.append(1))
+    for token in torch.randn(n, 1, 4):
+        state = cell(token, state)
+    return len(calls)
+
+
+def attention_layers(n):
+    """Layers of self-attention until the last output depends on the first input."""
+    x = torch.randn(n, 4, requires_grad=True)
+    (gradient,) = torch.autograd.grad(attention(x, x, x)[-1].sum(), x)
+    return 1 if (gradient[0] != 0).any() else None
+
+
+# %%
+print("tokens apart:          ", *(f"{n:4d}" for n in (8, 16, 32, 64)))
+for name, count in (
+    ("RNN, steps", rnn_steps),
+    ("convolution, layers", conv_layers),
+    ("  dilated 1, 2, 4, …", lambda n: conv_layers(n, dilated=True)),
+    ("self-attention, layers", attention_layers),
+):
+    print(f"{name:23}", *(f"{count(n + 1):4d}" for n in (8, 16, 32, 64)))
+
+# %% [markdown]
+# The same in formulas, as in Table 1 of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762) ($n$ tokens, width $d$, kernel $k$, neighbourhood $r$):
+#
+# | layer | operations per layer | sequential steps | longest path |
+# |---|---|---|---|
+# | self-attention | $O(n^2 \cdot d)$ | $O(1)$ | $O(1)$ |
+# | recurrent | $O(n \cdot d^2)$ | $O(n)$ | $O(n)$ |
+# | convolutional | $O(k \cdot n \cdot d^2)$ | $O(1)$ | $O(\log_k n)$ with dilation, $O(n/k)$ without |
+# | self-attention, restricted to $r$ neighbours | $O(r \cdot n \cdot d)$ | $O(1)$ | $O(n/r)$ |
+#
+# (The paper's table gives only the dilated path; its text gives the other.) Read it by columns. Self-attention has the shortest path and nothing to wait for. It pays in the first column, with $n^2$.
+#
+# **Memory and time.** For a training step every layer keeps numbers for the backward pass. PyTorch lets us listen when it puts something aside.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Three ways
+#
+# | layer | operations | sequential steps | longest path |
+# |---|---|---|---|
+# | self-attention | $O(n^2 d)$ | $O(1)$ | $O(1)$ |
+# | recurrent | $O(n d^2)$ | $O(n)$ | $O(n)$ |
+# | convolutional | $O(k n d^2)$ | $O(1)$ | $O(\log_k n)$ dilated |
+# | restricted attention | $O(r n d)$ | $O(1)$ | $O(n/r)$ |
+#
+# Vaswani et al. 2017, Table 1
+
+# %%
+WIDTH = 64
+seed(0)
+cell, conv = nn.GRUCell(WIDTH, WIDTH), nn.Conv1d(WIDTH, WIDTH, 3, padding=1)
+to_q, to_k, to_v = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+
+
+def by_recurrence(x):
+    state, out = torch.zeros(1, WIDTH), []
+    for token in x:  # one after the other
+        state = cell(token[None], state)
+        out.append(state)
+    return torch.cat(out)
+
+
+def by_convolution(x):
+    return conv(x.T).T
+
+
+def by_attention(x):
+    return our_attention(to_q(x), to_k(x), to_v(x))
+
+
+def kept(layer, n):
+    """Megabytes that `layer` keeps for the backward pass over n tokens, its own weights apart."""
+    own = {p.data_ptr() for module in (cell, conv, to_q, to_k, to_v) for p in module.parameters()}
+    sizes = {}
+
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            sizes[storage.data_ptr()] = storage.nbytes()  # each once, however many ask for it
+        return tensor
+
+    x = torch.randn(n, WIDTH)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        result = layer(x)  # alive until the sizes are read, so no address is used twice
+    return sum(sizes.values()) / 1e6 if result is not None else 0.0
+
+
+# %%
+LAYERS = {"RNN": by_recurrence, "convolution": by_convolution, "self-attention": by_attention}
+for name, layer in LAYERS.items():
+    growth = kept(layer, 2048) / kept(layer, 1024)
+    print(f"{name:15} twice the tokens: {growth:.1f} times the memory, {1024 if name == 'RNN' else 1:4d} steps in a row for 1024 tokens")
+
+# %% tags=["hide-input"]
+def seconds(run, repeats=3):
+    """The best of a few runs: the others were disturbed."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+LENGTHS = [64, 128, 256, 512, 1024, 2048]
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
+with torch.no_grad():
+    for (name, layer), marker in zip(LAYERS.items(), "sov"):
+        inputs = [torch.randn(n, WIDTH) for n in LENGTHS]
+        times = [1e3 * seconds(lambda layer=layer, x=x: layer(x)) for x in inputs]
+        axes[1].plot(LENGTHS, times, marker + "-", label=name)
+for (name, layer), marker in zip(LAYERS.items(), "sov"):
+    axes[0].plot(LENGTHS, [kept(layer, n) for n in LENGTHS], marker + "-", label=name)
+axes[0].set(title="Kept for the backward pass", ylabel="megabytes")
+axes[1].set(title="Forward pass, this machine", ylabel="milliseconds")
+for ax in axes:
+    ax.set(xlabel="tokens $N$", xscale="log", yscale="log", xticks=LENGTHS, xticklabels=LENGTHS)
+    ax.minorticks_off()
+axes[0].legend(fontsize=10)
+figures.show(
+    fig,
+    alt="Memory and time of an RNN, a convolution and a self-attention layer against the number of tokens. "
+    "The memory of self-attention grows twice as steeply as that of the others on a logarithmic scale.",
+    caption="Both axes are logarithmic: slope 1 doubles when N doubles, slope 2 quadruples. Which line is steepest?",
+)
+
+# %% [markdown]
+# The convolution is the cheapest by far, and blind at a distance. Self-attention's line is the steepest: its memory grows with $N^2$. The RNN is slow here for another reason: its cell is called $N$ times in a row. With many cores or a GPU the other two
+# spread their work over all of them. The RNN still waits in its queue.
+#
+# ### Two regimes: N²D and ND²
+#
+# Is $N^2$ always the problem? Count the multiplications and additions of one layer with $N$ tokens of width $D$, including the output projection that chapter 4 adds:
+#
+# - four projections, $(N, D) \cdot (D, D)$ each: $4 \cdot 2 N D^2 = 8 N D^2$;
+# - scores and mixture, $(N, D) \cdot (D, N)$ and $(N, N) \cdot (N, D)$: $2 \cdot 2 N^2 D = 4 N^2 D$.
+#
+# They are equal when $4 N^2 D = 8 N D^2$, that is at $N = 2D$. **Guess:** for a Transformer of width 512 and sentences of 30 words, which part costs more? Let PyTorch count.
+
+# %%
+def operations(n, d):
+    """Counted floating point operations: (four projections, scores and mixture)."""
+    x, matrices = torch.randn(n, d), torch.randn(4, d, d)
+    with FlopCounterMode(display=False) as projections:
+        q, k, v, _ = (x @ w for w in matrices)
+    with FlopCounterMode(display=False) as mixing:
+        our_attention(q, k, v)
+    return projections.get_total_flops(), mixing.get_total_flops()
+
+
+for n in (16, 64, 128, 512, 2048):
+    project, mix = operations(n, 64)
+    assert (project, mix) == (8 * n * 64**2, 4 * n**2 * 64)
+    print(f"D = 64, N = {n:4d}: projections {project / 1e6:6.1f} M, scores and mixture {mix / 1e6:7.1f} M ({mix / (mix + project):4.0%})")
+project, mix = operations(30, 512)
+print(f"D = 512, N = 30: scores and mixture are {mix / (mix + project):.0%} of the work")
+
+# %% tags=["hide-input", "slide"]
+lengths = [16, 32, 64, 128, 256, 512, 1024, 2048]
+seed(0)
+matrices = torch.randn(4, WIDTH, WIDTH) / math.sqrt(WIDTH)
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
+counted = [operations(n, WIDTH) for n in lengths]
+measured = []
+with torch.no_grad():
+    for n in lengths:
+        tokens = torch.randn(n, WIDTH)
+        q, k, v, _ = (tokens @ w for w in matrices)
+        measured.append((
+            1e3 * seconds(lambda tokens=tokens: [tokens @ w for w in matrices], repeats=5),
+            1e3 * seconds(lambda q=q, k=k, v=v: our_attention(q, k, v), repeats=5),
+        ))
+for ax, values, unit in ((axes[0], counted, "operations"), (axes[1], measured, "milliseconds")):
+    ax.plot(lengths, [one[0] for one in values], "o-", label="projections, $ND^2$")
+    ax.plot(lengths, [one[1] for one in values], "s-", label="scores and mixture, $N^2D$")
+    ax.axvline(2 * WIDTH, linestyle=":", color="grey")
+    ax.set(xlabel="tokens $N$", ylabel=unit, xscale="log", yscale="log", xticks=lengths[::2], xticklabels=lengths[::2])
+    ax.minorticks_off()
+axes[0].text(2 * WIDTH, counted[0][1], " $N = 2D$", color="grey")
+axes[0].set_title("Counted, D = 64")
+axes[1].set_title("Timed on this machine")
+axes[0].legend(fontsize=10)
+figures.show(
+    fig,
+    alt="Operations and time against the number of tokens. Projections grow in proportion to N, scores and mixture with "
+    "N squared; the counted lines cross at N equal to twice D.",
+    caption="Left of N = 2D the projections cost more. On a real machine the lines cross earlier: the softmax moves much memory and is counted as no operation at all.",
+)
+
+# %% [markdown] tags=["notes"]
+# For sentences, the quadratic term is a rounding error. For books and pictures it is everything. N = 2D is the border. The GPU exercise measures up to what the card holds.
+
+# %% [markdown]
+# For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent. For books, pictures and genes, where $N$ is far beyond $2D$, it is nearly everything, and chapters 8 and 9 fight it with windows and
+# fused kernels. Whoever says "attention is quadratic" should be asked: *at which N, and which D?*
+
+# %% [markdown]
+# ## 6 · Misconceptions
+#
+# ### "Attention is a similarity search"
+#
+# You will often read that attention compares the token vectors and mixes the similar ones, like a vector database. If that were so, the token a head looks at most should be the token most similar to it. Test it on the encoder: 18 sentences, 72 heads, words
+# only. For every word and head: is the word it looks at most (itself apart) its nearest neighbour by cosine?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## “Attention is a similarity search”
+#
+# If so, a head's favourite word should be the most *similar* word. Is it?
+
+# %% tags=["fragment"]
+hits, chance, selves, total = 0, 0.0, 0, 0
+for sentence in RIVER + MONEY + [text.format(adjective) for text, _, _, adjective, _ in FRESH]:
+    look = encode(sentence)
+    inner = slice(1, -2)  # words only: without [CLS], the full stop and [SEP]
+    x_in, alpha_in = look.hidden[:-1, inner], look.attentions[:, :, inner, inner]
+    count = x_in.shape[1]
+    itself = torch.eye(count, dtype=torch.bool)
+    similar = F.cosine_similarity(x_in[:, :, None], x_in[:, None, :], dim=-1)  # (6, L, L)
+    nearest = similar.masked_fill(itself, -1).argmax(-1)[:, None]  # (6, 1, L)
+    favourite = alpha_in.masked_fill(itself, -1).argmax(-1)  # (6, 12, L)
+    hits += (favourite == nearest).sum().item()
+    selves += (alpha_in.argmax(-1) == torch.arange(count)).sum().item()
+    chance += favourite.numel() / (count - 1)
+    total += favourite.numel()
+print(f"the favourite is the most similar word: {hits / total:.0%}   (a random other word would be: {chance / total:.0%})")
+print(f"a word looks most at itself, the most similar of all: {selves / total:.0%}")
+
+# %% [markdown]
+# Hardly better than chance. The reason is in the formula. With row vectors,
+#
+# $$q_i \cdot k_j = (x_i W_q)(x_j W_k)^\top = x_i \underbrace{W_q W_k^\top}_{M,\ (E,\,E)} x_j^\top .$$
+#
+# A similarity would have $M$ = identity. Attention *learns* $M$. It is a bilinear form: which property of $x_i$ goes looking for which property of $x_j$. Nouns may look for verbs, opening brackets for closing ones. And $M$ is **not symmetric**:
+# how much $i$ wants $j$ says little about how much $j$ wants $i$. Look at the encoder's own scores.
+
+# %%
+look = encode(tired)
+scores = look.q @ look.k.mT / math.sqrt(32)  # (6, 12, L, L)
+i, j = torch.triu_indices(len(look.tokens), len(look.tokens), offset=1)
+there, back = scores[..., i, j].flatten(0, 1), scores[..., j, i].flatten(0, 1)  # (72, pairs)
+agreement = torch.stack([torch.corrcoef(torch.stack(one))[0, 1] for one in zip(there, back)])
+print(f"correlation of s_ij and s_ji: from {agreement.min():.1f} to {agreement.max():.1f} in 72 heads, "
+      f"stronger than 0.3 in {int((agreement.abs() > 0.3).sum())} of them")  # fmt: skip
+
+symmetric = []
+for layer in encoder.encoder.layer:
+    w_qs = layer.attention.self.query.weight.T.unflatten(1, (12, 32)).transpose(0, 1)  # (12, 384, 32)
+    w_ks = layer.attention.self.key.weight.T.unflatten(1, (12, 32)).transpose(0, 1)
+    M = w_qs @ w_ks.mT  # (12, 384, 384)
+    part = (M + M.mT) / 2
+    symmetric.append(part.pow(2).sum((1, 2)) / M.pow(2).sum((1, 2)))
+symmetric = torch.cat(symmetric)  # (72,)
+print(f"symmetric share of M: from {symmetric.min():.2f} to {symmetric.max():.2f}, middle {symmetric.median():.2f}   (symmetric: 1, random: 0.5)")
+
+# %% tags=["hide-input", "slide"]
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
+ours = LAYER * 12 + HEAD
+axes[0].scatter(there[ours], back[ours], s=14, alpha=0.7)
+low, high = min(there[ours].min(), back[ours].min()), max(there[ours].max(), back[ours].max())
+axes[0].plot([low, high], [low, high], ":", color="grey")
+axes[0].set(title=f"Layer {LAYER}, head {HEAD}", xlabel="$s_{ij}$, $i$ looks at $j$", ylabel="$s_{ji}$, $j$ looks at $i$")
+axes[1].hist(symmetric, bins=20, range=(0, 1))
+axes[1].axvline(0.5, linestyle=":", color="grey")
+axes[1].axvline(1.0, linestyle=":", color="grey")
+axes[1].set(title="All 72 heads", xlabel="symmetric share of $M = W_q W_k^T$", ylabel="heads")
+axes[1].text(0.49, axes[1].get_ylim()[1] * 0.93, "random", ha="right", color="grey")
+axes[1].text(0.99, axes[1].get_ylim()[1] * 0.93, "similarity", ha="right", color="grey")
+figures.show(
+    fig,
+    alt="Left: scores of word pairs in both directions, scattered far from the diagonal. Right: histogram of how "
+    "symmetric the learned form of each of 72 heads is; most lie near the value of a random matrix, none at 1.",
+    caption="A similarity would put all points on the dotted diagonal, and all heads at 1.",
+)
+
+# %% [markdown] tags=["notes"]
+# Two facts: the favourite word is hardly ever the most similar word, and the learned form is about as symmetric as a random matrix. Attention is a learned question, not a distance.
+
+# %% [markdown]
+# ### "The values are the keys"
+#
+# In a vector database you search by a vector and get that vector's document. Chapter 2 did use one vector for both jobs. If values were only keys by another name, we could hand out the keys instead. Try it in the reader of the video shop, which answers
+# practically everything right:
+
+# %%
+@torch.no_grad()
+def shop_answers(hand_out, films=12):
+    """The trained reader, once more by hand; `hand_out` is what it copies: "value" or "key"."""
+    seed(0)
+    titles, shelves, answers, _ = tapes(1000, films)
+    x = attentive.title(titles) + attentive.shelf(shelves)
+    q, k = attentive.mixer.query(x), attentive.mixer.key(x)
+    v = attentive.mixer.value(x) if hand_out == "value" else k
+    guesses = attentive.answer(attention(q, k, v, causal=True))[:, films:].argmax(-1)
+    return (guesses == answers).float().mean().item()
+
+
+with_values, with_keys = shop_answers("value"), shop_answers("key")
+print("handing out values: at least 0.98 right:", with_values >= 0.98)
+print("handing out keys: at most 0.5 right:", with_keys <= 0.5)
+
+# %% [markdown]
+# The weights are the same in both runs. Every question still finds its note, but the note now hands over its title instead of its shelf. **Keys are for being found. Values are for being used.** The film catalogue said so from the beginning: you search by mood,
+# and you get minutes.
+
+# %% [markdown]
+# ## 7 · Exercises
+#
+# Write your answer where the dots are, run the cell, then run the check. It tells you in words what it saw. The hints go from a nudge to nearly there: open one at a time. Stars say how hard it is.
+
+# %% [markdown] tags=["exercise"] exercise="03.1"
+# ### Exercise 3.1 ★ · Attention weights by hand (5 min)
+#
+# Write `my_weights(q, k)`. It takes queries $q$ of shape $(\dots, L, D)$ and keys $k$ of shape
+# $(\dots, S, D)$, and returns the weights
+#
+# $$\alpha = \operatorname{softmax}\!\left(\frac{q\,k^\top}{\sqrt{D}}\right), \qquad \text{shape } (\dots, L, S).$$
+#
+# Row $i$ says how query $i$ shares out its attention. The dots stand for any number of leading axes: none,
+# a batch, or a batch and heads. Your function should not care which.
+
+# %% tags=["stub"] exercise="03.1"
+def my_weights(q, k):
+    """(..., L, D) queries and (..., S, D) keys -> (..., L, S) weights."""
+    scores = ...  # every query with every key
+    scores = ...  # keep their spread near 1, whatever D is
+    return ...  # each query shares out 1 among the keys
+
+
+# %% [markdown] tags=["hint"] exercise="03.1"
+# Think of one number first. The score of query $i$ and key $j$ is the dot product $q_i \cdot k_j$. Which matrix product
+# gives all of them at once?
+
+# %% [markdown] tags=["hint"] exercise="03.1"
+# `k.T` turns *all* the axes round. `k.transpose(-2, -1)`, or `k.mT` for short, swaps only the last two, so it also works with a batch in front.
+
+# %% [markdown] tags=["hint"] exercise="03.1"
+# $D$ is `q.shape[-1]`. The softmax runs over the keys, and the keys lie along the last axis of the scores.
+
+# %% tags=["solution"] exercise="03.1"
+def my_weights(q, k):
+    """(..., L, D) queries and (..., S, D) keys -> (..., L, S) weights."""
+    scores = q @ k.transpose(-2, -1)  # every query with every key
+    scores = scores / math.sqrt(q.shape[-1])  # keep their spread near 1, whatever D is
+    return scores.softmax(dim=-1)  # each query shares out 1 among the keys
+
+
+# %% tags=["check"] exercise="03.1"
+check("03.1", my_weights)
+
+# %% [markdown] tags=["exercise"] exercise="03.2"
+# ### Exercise 3.2 ★ · A causal mask (8 min)
+#
+# Write `my_causal_mask(L, S)`. It returns a bool mask of shape $(L, S)$ where `True` means *may attend*.
+#
+# There are $S$ keys, and the $L$ queries are the **last** $L$ of those tokens ($L \le S$). That is how a
+# language model writes: the first tokens have been read before, and only the new ones ask. So the last query
+# sees every key, the query before it all but the last, and so on. For `my_causal_mask(2, 5)`:
+#
+# ```
+# ■ ■ ■ ■ ·
+# ■ ■ ■ ■ ■
+# ```
+
+# %% tags=["stub"] exercise="03.2"
+def my_causal_mask(L, S):
+    """(L, S) bool mask for the last L of S tokens: True = may attend."""
+    query = ...  # (L, 1): where each query stands in the text, from 0 to S - 1
+    key = ...  # (1, S): where each key stands
+    return ...  # (L, S)
+
+
+# %% [markdown] tags=["hint"] exercise="03.2"
+# Start with $L = S$. Query $i$ may look at key $j$ when $j \le i$: it sees the past and itself.
+
+# %% [markdown] tags=["hint"] exercise="03.2"
+# When $L < S$, the first query does not stand at place 0 of the text. How many tokens come before it?
+
+# %% [markdown] tags=["hint"] exercise="03.2"
+# The queries stand at places $S - L, \dots, S - 1$. A column of query places compared with a row of key places (`<=`)
+# broadcasts to the whole table. `torch.ones(L, S, dtype=torch.bool).tril(diagonal=...)` is another way.
+
+# %% tags=["solution"] exercise="03.2"
+def my_causal_mask(L, S):
+    """(L, S) bool mask for the last L of S tokens: True = may attend."""
+    query = torch.arange(S - L, S)[:, None]  # (L, 1): where each query stands in the text
+    key = torch.arange(S)[None, :]  # (1, S): where each key stands
+    return key <= query  # (L, S)
+
+
+# %% tags=["check"] exercise="03.2"
+check("03.2", my_causal_mask)
+
+# %% [markdown] tags=["exercise"] exercise="03.3"
+# ### Exercise 3.3 ★★ · Masked attention that never breaks (15 min)
+#
+# Write `my_attention(q, k, v, mask)` for $q$ $(\dots, L, D)$, $k$ $(\dots, S, D)$, $v$ $(\dots, S, D_v)$ and a bool `mask` that
+# broadcasts to $(\dots, L, S)$, `True` = may attend. It returns $(\dots, L, D_v)$.
+#
+# - A hidden key has no influence at all, and the visible ones still share out exactly 1.
+# - A query that may look at nothing (all padding) gives **zeros**, not `nan` and not an average of everything.
+# - Training goes through it: the gradients are finite, even beside an empty row.
+
+# %% tags=["stub"] exercise="03.3"
+def my_attention(q, k, v, mask):
+    """Attention over the keys that mask allows; an empty row gives zeros."""
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., L, S)
+    scores = ...  # hide what may not be seen
+    weights = ...
+    weights = ...  # a row with nothing to see: zeros
+    return weights @ v  # (..., L, D_v)
+
+
+# %% [markdown] tags=["hint"] exercise="03.3"
+# Hide a key *before* the softmax. Which score $s$ makes $e^{s}$ exactly 0?
+
+# %% [markdown] tags=["hint"] exercise="03.3"
+# `masked_fill(where, value)` writes where its mask is `True`. Ours is `True` where a query **may** look, so you need `~mask`.
+
+# %% [markdown] tags=["hint"] exercise="03.3"
+# A row of nothing but $-\infty$ becomes $0/0$ in the softmax, so its weights are `nan`. What stands at a hidden place after the softmax
+# should be 0 in every case. Write that with a second `masked_fill`.
+
+# %% tags=["solution"] exercise="03.3"
+def my_attention(q, k, v, mask):
+    """Attention over the keys that mask allows; an empty row gives zeros."""
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., L, S)
+    scores = scores.masked_fill(~mask, -torch.inf)  # hide what may not be seen
+    weights = scores.softmax(dim=-1)
+    weights = weights.masked_fill(~mask, 0.0)  # a row with nothing to see: zeros
+    return weights @ v  # (..., L, D_v)
+
+
+# %% tags=["check"] exercise="03.3"
+check("03.3", my_attention)
+
+# %% [markdown] tags=["exercise"] exercise="03.4"
+# ### Exercise 3.4 ★★ · Cross-attention (10 min)
+#
+# In cross-attention one sequence asks and another one answers: a French sentence being written looks at
+# the English one. Write `my_cross_attention(x, context, w_q, w_k, w_v)`.
+#
+# | | shape | |
+# |---|---|---|
+# | `x` | $(\dots, L, E)$ | the tokens that ask |
+# | `context` | $(\dots, S, C)$ | the tokens that are looked at |
+# | `w_q` | $(E, D)$ | makes queries: $q = x\,W_q$ |
+# | `w_k`, `w_v` | $(C, D)$, $(C, D_v)$ | make keys and values |
+#
+# The result has shape $(\dots, L, D_v)$. There is no mask. Before you run it, decide: if you shuffle the tokens of `context`, what happens to the
+# output?
+
+# %% tags=["stub"] exercise="03.4"
+def my_cross_attention(x, context, w_q, w_k, w_v):
+    """Each token of x takes what it needs from context: (..., L, D_v)."""
+    q = ...  # (..., L, D)
+    k = ...  # (..., S, D)
+    v = ...  # (..., S, D_v)
+    weights = ...  # (..., L, S)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="03.4"
+# Who asks? Who is looked at? Who is copied from? Three questions, three matrices, but only two sequences.
+
+# %% [markdown] tags=["hint"] exercise="03.4"
+# Keys and values belong together: value $j$ is what you get when key $j$ matches. So both come from the same tokens.
+
+# %% [markdown] tags=["hint"] exercise="03.4"
+# After the three projections this is exercise 3.1, and one more product with `v`.
+
+# %% tags=["solution"] exercise="03.4"
+def my_cross_attention(x, context, w_q, w_k, w_v):
+    """Each token of x takes what it needs from context: (..., L, D_v)."""
+    q = x @ w_q  # (..., L, D)
+    k = context @ w_k  # (..., S, D)
+    v = context @ w_v  # (..., S, D_v)
+    weights = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1)  # (..., L, S)
+    return weights @ v
+
+
+# %% tags=["check"] exercise="03.4"
+check("03.4", my_cross_attention)
+
+# %% [markdown] tags=["exercise"] exercise="03.5"
+# ### Exercise 3.5 ★★★ · Design a head that looks back (25 min)
+#
+# This time nothing is given and many answers are right. Put $n$ tokens on a circle, like the days of a week:
+#
+# $$x_i = \left(\cos\frac{2\pi i}{n},\ \sin\frac{2\pi i}{n}\right), \qquad i = 0, \dots, n-1.$$
+#
+# Write `look_back(n)`. It returns two matrices `w_q` and `w_k`, both of shape $(2, D)$ with a $D$ of your choice, such that
+# in $\operatorname{softmax}\!\left(x W_q (x W_k)^\top / \sqrt{D}\right)$ **every day gives at least 0.9 of its attention to the day before it**.
+# Day 0 looks at day $n - 1$. It should work for any $n$ from 3 up.
+#
+# You may think it out on paper, or let an optimiser find it, as long as it takes no more than a second. Then ask yourself:
+# could one shared matrix, $W_q = W_k$, do this?
+
+# %% tags=["stub"] exercise="03.5"
+def circle(n):
+    """n tokens on a circle of radius 1: (n, 2)."""
+    angle = torch.arange(n) * (2 * math.pi / n)
+    return torch.stack([angle.cos(), angle.sin()], dim=-1)
+
+
+def look_back(n):
+    """w_q and w_k, both (2, D), with which token i of circle(n) attends to token i - 1."""
+    step = 2 * math.pi / n  # the angle from one day to the next
+    w_q = ...
+    w_k = ...
+    return w_q, w_k
+
+
+# %% [markdown] tags=["hint"] exercise="03.5"
+# With $W_q = W_k = I$ every day looks mostly at itself: nothing is nearer to $x_i$ than $x_i$. What should
+# the *query* of day $i$ point at instead?
+
+# %% [markdown] tags=["hint"] exercise="03.5"
+# At $x_{i-1}$. To get from $x_i$ to $x_{i-1}$, turn back by one step. A rotation is a $2 \times 2$ matrix. Mind the side: our vectors are rows, $q = x\,W_q$.
+# If every day looks at *tomorrow*, transpose it.
+
+# %% [markdown] tags=["hint"] exercise="03.5"
+# Right direction but too blunt? The neighbours of the right day score almost as high: only $1 - \cos(2\pi/n)$ less. Multiplying $W_q$ by a number $c$ widens
+# that gap $c$ times, like a low temperature. Larger $n$, smaller gap, larger $c$.
+
+# %% tags=["solution"] exercise="03.5"
+def circle(n):
+    """n tokens on a circle of radius 1: (n, 2)."""
+    angle = torch.arange(n) * (2 * math.pi / n)
+    return torch.stack([angle.cos(), angle.sin()], dim=-1)
+
+
+def look_back(n):
+    """w_q and w_k, both (2, D), with which token i of circle(n) attends to token i - 1."""
+    step = 2 * math.pi / n  # the angle from one day to the next
+    cos, sin = math.cos(step), math.sin(step)
+    sharp = 8 / (1 - cos)  # the runner-up scores 1 - cos less: make that gap count
+    w_q = sharp * torch.tensor([[cos, -sin], [sin, cos]])  # row vectors: turns back by one step
+    w_k = torch.eye(2)  # a key says where its token stands
+    return w_q, w_k
+
+
+# %% tags=["check"] exercise="03.5"
+check("03.5", look_back)
+
+# %% [markdown]
+# ### GPU exercise · What does attention cost?
+#
+# One more exercise has a notebook of its own: [attention cost on your device](gpu_03_attention_cost.ipynb). It measures memory and time of attention against $N$ up to what your device holds, explicit
+# against fused, and asks you to save memory yourself. It runs small on a CPU, and at full size on a free Colab GPU.
+
+# %% [markdown] tags=["slide"]
+# ## 8 · Takeaways
+#
+# 1. **Self-attention lets every token look straight at every other**, in one step: $O = \operatorname{softmax}(QK^\top/\sqrt D)\,V$.
+# 2. **Three matrices, three jobs:** how to ask, how to be found, what to hand over. One shared matrix makes the scores symmetric, and *who looks at whom* is not.
+# 3. **√D keeps the spread of the scores at 1.** Without it the softmax saturates, and its slope is gone.
+# 4. **Masks put −∞ into the scores**, before the softmax. With a causal mask one pass trains on every prefix of a text.
+# 5. **It costs $N^2D + ND^2$.** The square matters beyond $N \approx 2D$; below, the projections do.
+
+# %% [markdown]
+# ### Shapes and costs
+#
+# One layer, one head, $N$ tokens of width $E$, head width $D$ (the last column with $E = D$):
+#
+# | | shape | parameters | operations |
+# |---|---|---|---|
+# | tokens $X$ | $(N, E)$ | | |
+# | $W_q$, $W_k$, $W_v$ | $(E, D)$ each | $3ED$ | |
+# | $Q$, $K$, $V$ | $(N, D)$ each | | $6ND^2$ |
+# | scores $QK^\top/\sqrt D$ | $(N, N)$ | 0 | $2N^2D$ |
+# | weights $\alpha$ | $(N, N)$ | 0 | $O(N^2)$ |
+# | output $\alpha V$ | $(N, D)$ | 0 | $2N^2D$ |
+# | memory for training | $O(N^2 + ND)$; fused kernels: $O(ND)$ | | |
+# | longest path, sequential steps | 1, 1 (RNN: $N$, $N$) | | |
+#
+# ### Test yourself
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "`q` has shape (2, 5, 8), `k` (2, 7, 8) and `v` (2, 7, 6). Which shape has the output of attention?",
+            "choices": [
+                {"text": "(2, 5, 6)", "correct": True, "why": "One output for each of the 5 queries, as wide as a value."},
+                {"text": "(2, 7, 6)", "why": "That would be one output for each key. It is the queries that ask, and each gets one answer."},
+                {"text": "(2, 5, 7)", "why": "That is the shape of the *weights*: 5 queries × 7 keys."},
+                {"text": "(2, 5, 8)", "why": "The width 8 is only used for comparing. What comes out is made of values, and they have width 6."},
+            ],
+        },
+        {
+            "question": "Why do queries and keys get two *different* matrices?",
+            "choices": [
+                {"text": "To have more parameters", "why": "A wider shared matrix would have as many, and its scores would still be symmetric."},
+                {"text": "So that `i` may want `j` without `j` wanting `i` as much", "correct": True, "why": "With one matrix U the scores are XU(XU)ᵀ, the same in both directions, whatever U is."},
+                {"text": "Because queries and keys come from different sequences", "why": "In cross-attention they do. In self-attention they come from the same tokens, and there are still two matrices."},
+            ],
+        },
+        {
+            "question": "A head has D = 64 and somebody forgets the division by √D. What happens at the start of training?",
+            "choices": [
+                {"text": "The weights become nearly equal", "why": "The other way round: scores with a standard deviation of 8 make the softmax pick a winner."},
+                {"text": "The softmax saturates and passes hardly any gradient to the scores", "correct": True, "why": "The scores have variance 64. One key gets nearly all the weight, where the softmax is flat."},
+                {"text": "Nothing: the softmax is normalised anyway", "why": "Its outputs add up to 1 either way, but how they are shared out depends on the size of the scores."},
+            ],
+        },
+        {
+            "question": "A causal mask is applied by multiplying the *weights* by 0 after the softmax. What is wrong with it?",
+            "choices": [
+                {"text": "Nothing, the hidden values are gone", "why": "The values are, but the hidden scores still sit in the denominator, and the random digits showed that a network can read them."},
+                {"text": "The rows no longer add up to 1, and the future leaks through the denominator", "correct": True, "why": "Both can be seen in part 4: the past changed when the last token changed."},
+                {"text": "It is right, but slower", "why": "Speed is not the problem: the result is another one."},
+            ],
+        },
+        {
+            "question": "Which of these change the *weights* of attention? (Several are right.)",
+            "choices": [
+                {"text": "Doubling all queries", "correct": True, "why": "The scores double, as at half the temperature: the weights become sharper."},
+                {"text": "Doubling all values", "why": "Values are not compared with anything. The output doubles, the weights stay."},
+                {"text": "Adding the same number to all scores of a row", "why": "It cancels in the softmax: e^c stands in the numerator and in the denominator."},
+                {"text": "Halving the temperature", "correct": True, "why": "Scores divided by a smaller number spread further apart."},
+            ],
+        },
+        {
+            "question": "Width D = 512, sentences of N = 40 tokens. Where does a self-attention layer spend most of its operations?",
+            "choices": [
+                {"text": "In the N² part: attention is quadratic", "why": "Quadratic, but small: 4N²D is below 8ND² as long as N is below 2D = 1024."},
+                {"text": "In the projections", "correct": True, "why": "8ND² against 4N²D is D : N/2, here 512 : 20."},
+                {"text": "In the softmax", "why": "It touches N² numbers. The projections need more than D times as many operations per token."},
+            ],
+        },
+        {
+            "question": "You look through 72 heads and find one that points from *it* to the right noun in your example. What do you know?",
+            "choices": [
+                {"text": "The model has understood the pronoun", "why": "Among 72 heads one will nearly always fit one example."},
+                {"text": "You have a hypothesis, to be tested on sentences that you did not use for choosing", "correct": True, "why": "Ours kept one property on fresh sentences (it looks at nouns) and lost another (it picks the right one)."},
+                {"text": "Nothing at all, attention maps are meaningless", "why": "Too much: on fresh sentences the head did put far more weight on the nouns than other heads do."},
+            ],
+        },
+        {
+            "question": "How many sequential steps does a signal need from token 1 to token 1000 in one layer of each?",
+            "choices": [
+                {"text": "RNN 1000, self-attention 1000: every token is read", "why": "Self-attention reads all tokens at the same time."},
+                {"text": "RNN about 1000, self-attention 1", "correct": True, "why": "The RNN passes the signal on from state to state. In self-attention the two tokens meet in a single dot product."},
+                {"text": "RNN 1, self-attention 1000", "why": "The other way round."},
+            ],
+        },
+    ],
+    title="Self-test: self-attention",
+    key="03",
+)
+
+# %% [markdown]
+# ### References
+#
+# - A. Vaswani and others (2017), [Attention Is All You Need](https://arxiv.org/abs/1706.03762): scaled dot-product attention (section 3.2.1), the table of path lengths (section 4).
+# - D. Bahdanau, K. Cho, Y. Bengio (2015), [Neural Machine Translation by Jointly Learning to Align and Translate](https://arxiv.org/abs/1409.0473): where the look-back began.
+# - Z. Lin and others (2017), [A Structured Self-Attentive Sentence Embedding](https://arxiv.org/abs/1703.03130), and A. Parikh and others (2016), [A Decomposable Attention Model](https://arxiv.org/abs/1606.01933): attention within and between sentences without an RNN's help.
+# - N. Reimers, I. Gurevych (2019), [Sentence-BERT](https://arxiv.org/abs/1908.10084), and W. Wang and others (2020), [MiniLM](https://arxiv.org/abs/2002.10957): the encoder of this chapter.
+# - K. Clark and others (2019), [What Does BERT Look At?](https://arxiv.org/abs/1906.04341): heads found by a rule and measured on a corpus.
+# - S. Arora and others (2023), [Zoology](https://arxiv.org/abs/2312.04927): recall from the context, where recurrent and convolutional models fall behind, at scale. Our video shop in earnest.
+# - T. Dao and others (2022), [FlashAttention](https://arxiv.org/abs/2205.14135): exact attention with memory that grows in proportion to $N$.
+#
+# **Next:** one head averages what should stay apart. Chapter 4 gives it company.

@@ -1,0 +1,319 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 3
+#     gpu: true
+#     title: What attention costs on your device
+#     minutes: 30
+#     summary: Memory and time of attention against the number of tokens, explicit against fused, up to what your device holds.
+# ---
+
+# %% [markdown]
+# # 3 · GPU exercise: what attention costs on your device
+#
+# [Chapter 3](03_self_attention.ipynb) counted: the table of weights has $N^2$ entries. Here you find out what that means on a real device. You let $N$ grow until the memory is full, compare explicit attention with a fused
+# kernel, and then save memory yourself.
+#
+# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+
+# %%
+import math
+import time
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from attnlab import figures
+from attnlab.reproducible import seed
+
+figures.use_style()
+
+# %% tags=["nbval-ignore-output"]
+if torch.cuda.is_available():
+    device, dtype, heads, width, longest, budget = "cuda", torch.float16, 8, 64, 2**17, 20.0
+    found = f"{torch.cuda.get_device_name()}, {torch.cuda.get_device_properties(0).total_memory / 1e9:.0f} GB"
+    expect = "N doubles until explicit attention runs out of memory. About two minutes."
+elif torch.backends.mps.is_available():
+    device, dtype, heads, width, longest, budget = "mps", torch.float16, 8, 64, 2**13, 5.0
+    found, expect = "an Apple GPU", f"N goes up to {longest}. About a minute."
+else:
+    device, dtype, heads, width, longest, budget = "cpu", torch.float32, 4, 32, 2**11, 1.5
+    found, expect = "no GPU, so the CPU", f"a small version: N goes up to {longest}. A few seconds."
+
+print(f"Device found: {found}.")
+print(f"What to expect: {expect}")
+
+# %% [markdown]
+# ## Two ways to write the same thing
+#
+# Both compute $\operatorname{softmax}(QK^\top/\sqrt D)\,V$. The first one writes the whole table of weights, $(N, N)$ for each head, into memory. The second one is a fused kernel: it walks over the keys in blocks and
+# never holds more than a corner of the table ([Dao et al. 2022](https://arxiv.org/abs/2205.14135); chapter 9 builds it by hand).
+
+# %%
+def explicit(q, k, v):
+    """(H, N, D) -> (H, N, D), with the (H, N, N) table in memory."""
+    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(dim=-1) @ v
+
+
+def fused(q, k, v):
+    """The same numbers from PyTorch's kernel."""
+    return F.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+
+
+def inputs(n):
+    seed(0)
+    return torch.randn(3, heads, n, width, device=device, dtype=dtype).unbind(0)
+
+
+close = {"rtol": 2e-2, "atol": 2e-3} if dtype is torch.float16 else {}
+torch.testing.assert_close(explicit(*inputs(256)), fused(*inputs(256)), **close)
+print("explicit = fused")
+
+# %% [markdown]
+# ## Measuring
+#
+# **Time** is easy: the best of a few runs. A GPU works in the background, so wait for it before you read the clock.
+#
+# **Memory**: a CUDA device keeps a record of its peak. Other devices do not, and there we look at the largest tensor that was made on the way. For explicit attention that is the table.
+
+# %%
+class Largest(TorchDispatchMode):
+    """Remembers the size of the largest tensor made while it is active, in bytes."""
+
+    bytes = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(made):
+            if isinstance(tensor, torch.Tensor):
+                self.bytes = max(self.bytes, tensor.untyped_storage().nbytes())
+        return made
+
+
+def wait():
+    if device != "cpu":
+        getattr(torch, device).synchronize()
+
+
+@torch.no_grad()
+def memory(attend, q, k, v):
+    """Bytes that `attend` needs beyond its inputs: the peak on CUDA, else the largest tensor."""
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        attend(q, k, v)
+        return torch.cuda.max_memory_allocated() - before
+    with Largest() as largest:
+        attend(q, k, v)
+    return largest.bytes
+
+
+@torch.no_grad()
+def seconds(attend, q, k, v, repeats=3):
+    """The best of a few runs, after one to warm up."""
+    times = []
+    for _ in range(repeats + 1):
+        wait()
+        start = time.perf_counter()
+        attend(q, k, v)
+        wait()
+        times.append(time.perf_counter() - start)
+    return min(times[1:])
+
+
+# %% [markdown]
+# ## Until it no longer fits
+#
+# **Predict first.** One table for all heads has $H N^2$ numbers of 2 bytes (16 bits, on a GPU) or 4 bytes (32 bits, on a CPU). Write down for which $N$ it is as large as the memory of your device.
+#
+# The loop doubles $N$. It stops a curve when the memory is full or a run gets slow. Running out of memory is not a crash: PyTorch raises an error, we catch it, and go on.
+
+# %%
+def measure(attend, name):
+    """Rows of (N, bytes, seconds) for growing N, until memory or patience ends."""
+    rows, n = [], 256
+    while n <= longest:
+        try:
+            q, k, v = inputs(n)
+            rows.append((n, memory(attend, q, k, v), seconds(attend, q, k, v)))
+        except RuntimeError as error:  # torch.OutOfMemoryError is one of them
+            if "memory" not in str(error).lower():
+                raise
+            print(f"{name}: out of memory at N = {n}")
+            break
+        finally:
+            q = k = v = None
+            if device == "cuda":
+                torch.cuda.empty_cache()
+        if rows[-1][2] > budget:
+            print(f"{name}: stopped after N = {n}, one run takes {rows[-1][2]:.1f} s")
+            break
+        n *= 2
+    return rows
+
+
+# %% tags=["nbval-ignore-output"]
+results = {"explicit": measure(explicit, "explicit"), "fused": measure(fused, "fused")}
+size = torch.finfo(dtype).bits // 8
+for name, rows in results.items():
+    print(name)
+    for n, used, spent in rows:
+        table = heads * n * n * size
+        print(f"  N = {n:6d}   {used / 1e6:9.1f} MB   {used / table:6.2f} tables   {1e3 * spent:9.2f} ms")
+
+# %% [markdown]
+# The bar, on any device: explicit attention needs at least one whole table, and fused attention less than half of one at the largest $N$ that both reach.
+
+# %%
+both = min(len(results["explicit"]), len(results["fused"])) - 1
+n_both = results["explicit"][both][0]
+table = heads * n_both**2 * size
+print("explicit needs at least one table:", results["explicit"][both][1] >= table)
+print("fused needs less than half a table:", results["fused"][both][1] < table / 2)
+
+# %% tags=["hide-input"]
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
+reached = sorted({n for rows in results.values() for n, *_ in rows})
+for (name, rows), marker in zip(results.items(), "os"):
+    lengths, used, spent = zip(*rows)
+    axes[0].plot(lengths, [b / 1e6 for b in used], marker + "-", label=name)
+    axes[1].plot(lengths, [1e3 * s for s in spent], marker + "-", label=name)
+axes[0].plot(reached, [heads * n * n * size / 1e6 for n in reached], ":", color="grey", label="one table, $HN^2$")
+axes[0].plot(reached, [heads * n * width * size / 1e6 for n in reached], "--", color="grey", label="one output, $HND$")
+n_last, _, t_last = results["explicit"][-1]
+axes[1].plot(reached, [1e3 * t_last * (n / n_last) ** 2 for n in reached], ":", color="grey", label="$N^2$")
+axes[0].set(title="Memory beyond the inputs", ylabel="megabytes")
+axes[1].set(title="Time", ylabel="milliseconds")
+for ax in axes:
+    ax.set(xlabel="tokens $N$", xscale="log", yscale="log")
+    ax.set_xticks(reached, [str(n) if n < 1024 else f"{n // 1024}k" for n in reached])
+    ax.minorticks_off()
+    ax.legend(fontsize=10)
+figures.show(
+    fig,
+    alt="Memory and time of explicit and fused attention against the number of tokens, with theory curves. Explicit "
+    "memory follows N squared, fused memory follows N; the time of both grows with N squared.",
+    caption="Left: which theory curve does each follow? Right: the fused kernel saves time, but does it change the slope?",
+)
+
+# %% [markdown]
+# **Read the figure.** What does the fused kernel change, and what does it not change?
+#
+# <details><summary>Answer</summary>
+#
+# It changes the *memory* from $N^2$ to $N$, because the table is never written. It does not change the *number of operations*: every query still meets every key, and the time keeps its slope of 2. It is faster by a factor,
+# because moving the table to memory and back takes longer than computing it.
+#
+# </details>
+#
+# ## Exercise 1 ★ · The longest text (5 min)
+#
+# Your explicit attention stopped at some $N$, or would. A model with 12 layers is *trained*, so every layer keeps its weights for the backward pass. How long may the text be with 16 GB, $H = 12$ heads and 2 bytes a number, if we
+# count the tables alone? And with a batch of 8 texts? Compute it here.
+
+# %%
+gigabytes, layers, batch = 16, 12, 1
+n_fits = math.isqrt(int(gigabytes * 1e9 / (layers * batch * 12 * 2)))
+print(f"tables alone fill {gigabytes} GB at N = {n_fits}")
+
+# %% [markdown]
+# <details><summary>Answer for a batch of 8</summary>
+#
+# $N$ stands under a square, so 8 times the texts make $N$ smaller by $\sqrt 8 \approx 2.8$ only: about 2,600 tokens. The other way round it hurts: twice the length takes four times the memory.
+#
+# </details>
+#
+# ## Exercise 2 ★★ · Attention in blocks of queries (20 min)
+#
+# A row of the softmax needs all keys, but no other row. So take `block` queries at a time: their part of the table has only `block` × $N$ entries, and it is thrown away before the next block comes. Rewrite the function below. The cell
+# after it compares.
+
+# %%
+def in_blocks(q, k, v, block=128):
+    """The same as explicit(), with at most `block` rows of the table in memory."""
+    return explicit(q, k, v)  # your turn: this still makes the whole table
+
+
+# %%
+def compare(attend, n):
+    """Is it the same, and how much smaller is the memory?"""
+    q, k, v = inputs(n)
+    same = torch.allclose(attend(q, k, v), explicit(q, k, v), **close)
+    saved = memory(explicit, q, k, v) / memory(attend, q, k, v)
+    print(f"same numbers: {same}   memory smaller by a factor of {saved:.0f}" if same else "the numbers differ")
+
+
+compare(in_blocks, n=1024)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `q.split(block, dim=-2)` gives the blocks of queries. What must stay whole?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Keys and values stay whole. Call `explicit(part, k, v)` for each part, and put the results together along the axis of the queries.
+#
+# </details>
+#
+# <details><summary>One answer, in words</summary>
+#
+# Split the queries, attend with each block to all keys, concatenate. It is the next cell. (In a notebook its code is collapsed.)
+#
+# </details>
+
+# %% tags=["hide-input"]
+def blocks_of_queries(q, k, v, block=128):
+    """Each block of queries makes its own `block` rows of the table."""
+    return torch.cat([explicit(part, k, v) for part in q.split(block, dim=-2)], dim=-2)
+
+
+compare(blocks_of_queries, n=1024)
+
+# %% [markdown]
+# ## Exercise 3 ★★★ · And in training? (5 min)
+#
+# Blocks saved memory above, where nothing is kept for a backward pass. **Predict:** with gradients, how much does autograd keep for the three versions?
+
+# %%
+def kept(attend, n):
+    """How many tables autograd keeps for the backward pass."""
+    q, k, v = (one.requires_grad_() for one in inputs(n))
+    sizes = {}
+
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        result = attend(q, k, v)  # alive until the sizes are read, so no address is used twice
+    return sum(sizes.values()) / (heads * n * n * size) if result is not None else 0.0
+
+
+for name, attend in {"explicit": explicit, "blocks": blocks_of_queries, "fused": fused}.items():
+    tables = kept(attend, 1024)
+    print(f"{name:9} keeps {'a whole table or more' if tables >= 1 else 'less than a third of a table' if tables < 1 / 3 else 'a part'}")
+
+# %% [markdown]
+# <details><summary>Why do the blocks not help here?</summary>
+#
+# Autograd keeps the weights of *every* block, because the backward pass needs them, and all blocks together are the whole table. The fused kernel keeps only the output and one number a row (the logarithm of the softmax's
+# denominator), and computes each block of weights again in the backward pass. Computing twice is cheaper than remembering: that is the second idea of FlashAttention, and you can have it for your own function with
+# `torch.utils.checkpoint`.
+#
+# </details>
+#
+# ## What to take home
+#
+# - The table of weights is what fills the memory: $HN^2$ numbers a layer.
+# - Blocks of queries cut it for reading; a fused kernel cuts it for training too, by computing again.
+# - Nobody has changed the *time*: exact attention stays at $N^2D$ operations.

@@ -1,0 +1,136 @@
+"""Figures carry words: alt text, caption, and a line of plain text that never changes."""
+
+import base64
+import re
+
+import matplotlib as mpl
+
+mpl.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from IPython.display import display
+
+from attnlab import figures
+
+
+@pytest.fixture(autouse=True)
+def own_style():
+    with mpl.rc_context():
+        figures.use_style()
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    seen = []
+    monkeypatch.setattr(figures, "display", seen.append)
+    return seen
+
+
+def draw():
+    fig, ax = plt.subplots()
+    ax.plot([0, 1], [1, 0])
+    return fig
+
+
+def test_show_displays_alt_and_caption_and_closes(shown):
+    fig = draw()
+    figures.show(fig, alt='A line\n   falls, "slowly" <b>', caption="Look at x < 1.")
+    (picture,) = shown
+    assert repr(picture) == 'Figure: A line falls, "slowly" <b>'
+    html = picture._repr_html_()
+    assert 'alt="A line falls, &quot;slowly&quot; &lt;b&gt;"' in html
+    assert "<figcaption>Look at x &lt; 1.</figcaption>" in html
+    png = base64.b64decode(re.search('base64,([^"]+)', html)[1])
+    assert png.startswith(b"\x89PNG")
+    assert "http" not in html
+    assert not plt.get_fignums()
+
+
+def test_show_gives_the_same_bytes_twice(shown):
+    figures.show(draw(), alt="A line falls.")
+    figures.show(draw(), alt="A line falls.")
+    assert shown[0]._repr_html_() == shown[1]._repr_html_()
+    assert "<figcaption>" not in shown[0]._repr_html_()
+
+
+def test_what_a_notebook_gets(capsys):
+    display(figures.Picture(b"png", "A line falls.", "", 700))
+    assert capsys.readouterr().out.strip() == "Figure: A line falls."
+
+
+def test_a_figure_without_words_is_refused(shown):
+    with pytest.raises(ValueError, match=r"alt is empty, but .*\.$"):
+        figures.show(draw(), alt="  ")
+    assert not shown
+
+
+def test_style():
+    fig, ax = plt.subplots()
+    assert not ax.spines["top"].get_visible()
+    assert not ax.spines["right"].get_visible()
+    assert mpl.colors.to_hex(fig.get_facecolor()) == "#ffffff"
+    (first,) = ax.plot([0, 1])
+    assert first.get_color() == figures.COLOURS["blue"]
+    assert len(set(figures.COLOURS.values())) == 8
+    assert mpl.rcParams["font.size"] >= 12
+
+
+def test_heatmap_has_rows_for_queries():
+    matrix = torch.tensor([[0.1, 0.2, 0.7], [0.0, 1.0, 0.0]], requires_grad=True)
+    _, ax = plt.subplots()
+    image = figures.heatmap(ax, matrix, rows=["a", "b"], columns=["x", "y", "z"], title="Weights")
+    assert image.get_array().shape == (2, 3)
+    assert image.get_cmap().name == "cividis"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["x", "y", "z"]
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query", "key")
+    texts = {text.get_position(): text for text in ax.texts}
+    assert texts[2, 0].get_text() == "0.70"  # column 2, row 0
+    assert texts[0, 1].get_color() == "white"  # 0 is dark
+    assert texts[1, 1].get_color() == "black"  # 1 is light
+
+
+def test_every_number_can_be_read():
+    """Contrast of at least 4.5 (WCAG AA) between a number and its cell, over the whole scale."""
+
+    def luminance(colour):
+        rgb = np.array(mpl.colors.to_rgb(colour))
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    _, ax = plt.subplots()
+    image = figures.heatmap(ax, np.linspace(0, 1, 101)[None], numbers=True)
+    for text in ax.texts:
+        cell = image.cmap(text.get_position()[0] / 100)
+        dark, light = sorted([luminance(cell), luminance(text.get_color())])
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_many_cells_have_no_numbers_and_long_labels_are_turned():
+    tokens = [f"token{i}" for i in range(12)]
+    _, ax = plt.subplots()
+    figures.heatmap(ax, np.eye(12), tokens, tokens, colourbar=True)
+    assert not ax.texts
+    assert {label.get_rotation() for label in ax.get_xticklabels()} == {60.0}
+    _, small = plt.subplots()
+    figures.heatmap(small, [[0.5, float("nan")]], numbers=None, digits=1)
+    assert [text.get_text() for text in small.texts] == ["0.5"]  # nothing is written on NaN
+
+
+@pytest.mark.parametrize(
+    ("matrix", "rows", "words"),
+    [
+        (torch.ones(2, 3, 4), None, r"shape \(2, 3, 4\).*choose one head"),
+        (torch.ones(2, 3), ["a", "b", "c"], r"3 labels were given for 2 rows.*\(2, 3\)"),
+    ],
+)
+def test_a_mistake_gets_one_clear_sentence(matrix, rows, words):
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match=words) as caught:
+        figures.heatmap(ax, matrix, rows)
+    assert str(caught.value).endswith(".")

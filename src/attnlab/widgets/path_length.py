@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from traitlets import Bool, Int, List, TraitError, Unicode, validate
+from traitlets import Bool, Int, List, Unicode, validate
 
-from attnlab.widgets.base import LiveFigure, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesheet
 
 KINDS = ("rnn", "convolution", "attention")
 KERNELS = (3, 5, 7)
@@ -32,7 +32,7 @@ class PathLength(LiveFigure):
     source = Int(0).tag(sync=True)
     target = Int(7).tag(sync=True)
     width = Int(512).tag(sync=True)
-    tokens = List(Unicode()).tag(sync=True)
+    tokens = Words()
     layers = List(Unicode(), default_value=list(KINDS)).tag(sync=True)
 
     def __init__(
@@ -46,18 +46,18 @@ class PathLength(LiveFigure):
         target: int | None = None,
         **traits: Any,
     ):
-        if isinstance(tokens, str) or isinstance(layers, str):
-            raise TypeError("tokens and layers are lists of words, not one string.")
+        if isinstance(layers, str):
+            raise FigureError(f"layers is the string {layers!r}: give a list, [{layers!r}].")
         if n is None:
-            n = len(tokens) or 8
+            n = 8 if isinstance(tokens, str) or not len(tokens) else len(tokens)
         last = n - 1 if target is None else target
         for name, place in (("source", source), ("target", last)):
             if not 0 <= place < max(n, 1):
-                raise ValueError(f"{name} is {place}: with n={n} tokens it runs from 0 to {n - 1}.")
+                raise FigureError(f"{name} is {place}: with n={n} tokens, 0 to {n - 1} exist.")
         super().__init__(
             n=n,
             kernel=kernel,
-            tokens=[str(token) for token in tokens],
+            tokens=tokens,
             layers=[str(kind) for kind in layers],
             source=source,
             target=last,
@@ -72,13 +72,13 @@ class PathLength(LiveFigure):
     @validate("n")
     def _tokens(self, proposal: Any) -> int:
         if not 2 <= proposal["value"] <= LONGEST:
-            raise TraitError(f"n is {proposal['value']}: the figure draws 2 to {LONGEST} tokens.")
+            raise FigureError(f"n is {proposal['value']}: the figure draws 2 to {LONGEST} tokens.")
         return proposal["value"]
 
     @validate("kernel")
     def _odd(self, proposal: Any) -> int:
         if proposal["value"] not in KERNELS:
-            raise TraitError(
+            raise FigureError(
                 f"kernel is {proposal['value']}: choose 3, 5 or 7, "
                 "so that the window has a middle token."
             )
@@ -88,7 +88,7 @@ class PathLength(LiveFigure):
     def _place(self, proposal: Any) -> int:
         # The browser clips to the last token, so that n may shrink before the places do.
         if not 0 <= proposal["value"] < LONGEST:
-            raise TraitError(
+            raise FigureError(
                 f"{proposal['trait'].name} is {proposal['value']}: tokens are counted from 0, "
                 f"and there are at most {LONGEST}."
             )
@@ -98,7 +98,7 @@ class PathLength(LiveFigure):
     def _width(self, proposal: Any) -> int:
         width = proposal["value"]
         if not 4 <= width <= 4096 or width & (width - 1):
-            raise TraitError(f"width is {width}: the slider has the powers of two 4, 8, … 4096.")
+            raise FigureError(f"width is {width}: the slider has the powers of two 4, 8, … 4096.")
         return width
 
     @validate("layers")
@@ -106,7 +106,7 @@ class PathLength(LiveFigure):
         kinds = list(proposal["value"])
         unknown = [kind for kind in kinds if kind not in KINDS]
         if unknown:
-            raise TraitError(f"layers holds {unknown[0]!r}: choose from {', '.join(KINDS)}.")
+            raise FigureError(f"layers holds {unknown[0]!r}: choose from {', '.join(KINDS)}.")
         if not kinds or len(set(kinds)) < len(kinds):
-            raise TraitError(f"layers is {kinds}: name at least one kind, and each only once.")
+            raise FigureError(f"layers is {kinds}: name at least one kind, and each only once.")
         return kinds

@@ -4,9 +4,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from traitlets import Dict, Int, List, TraitError, Unicode, observe, validate
+from traitlets import Dict, Int, List, Unicode, observe, validate
 
-from attnlab.widgets.base import LiveFigure, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet
 
 
 class Quiz(LiveFigure):
@@ -53,7 +53,7 @@ class Quiz(LiveFigure):
         **traits: Any,
     ):
         if isinstance(questions, str | Mapping) or not isinstance(questions, Sequence):
-            raise TypeError("questions is a list of dicts with 'question' and 'choices'.")
+            raise FigureError("questions is a list of dicts with 'question' and 'choices'.")
         read = [_question(number, one) for number, one in enumerate(questions, start=1)]
         if shuffle:
             for question in read:
@@ -69,11 +69,8 @@ class Quiz(LiveFigure):
     @validate("questions")
     def _valid(self, proposal: Any) -> list[dict[str, Any]]:
         if not proposal["value"]:
-            raise TraitError("questions is empty: a quiz needs at least one question.")
-        try:
-            return [_question(number, one) for number, one in enumerate(proposal["value"], start=1)]
-        except (TypeError, ValueError) as error:
-            raise TraitError(str(error)) from None
+            raise FigureError("questions is empty: a quiz needs at least one question.")
+        return [_question(number, one) for number, one in enumerate(proposal["value"], start=1)]
 
     @validate("answers")
     def _known(self, proposal: Any) -> dict[str, list[int]]:
@@ -81,14 +78,14 @@ class Quiz(LiveFigure):
         for place, tried in proposal["value"].items():
             number = str(place)
             if not number.isdigit() or int(number) >= len(self.questions):
-                raise TraitError(
+                raise FigureError(
                     f"answers has the question {place!r}: the questions are numbered "
                     f'"0" to "{len(self.questions) - 1}".'
                 )
             count = len(self.questions[int(number)]["choices"])
             for choice in tried:
                 if not isinstance(choice, int) or not 0 <= choice < count:
-                    raise TraitError(
+                    raise FigureError(
                         f"answers[{number!r}] has the choice {choice!r}: "
                         f"that question's choices are numbered 0 to {count - 1}."
                     )
@@ -118,7 +115,7 @@ def _right_at_once(choices: Sequence[Mapping[str, Any]], tried: Sequence[int]) -
 def _question(number: int, given: Any) -> dict[str, Any]:
     """One question as plain dicts, or an error that says what is missing and where."""
     if not isinstance(given, Mapping):
-        raise TypeError(
+        raise FigureError(
             f"Question {number} is a {type(given).__name__}: "
             "give a dict with 'question' and 'choices'."
         )
@@ -127,28 +124,28 @@ def _question(number: int, given: Any) -> dict[str, Any]:
     _only(given, {"question", "choices"}, here)
     choices = given.get("choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or len(choices) < 2:
-        raise ValueError(f"{here} needs a list of at least two 'choices'.")
-    read = []
+        raise FigureError(f"{here} needs a list of at least two 'choices'.")
+    read: list[dict[str, Any]] = []
     for place, choice in enumerate(choices, start=1):
         spot = f"{here}, choice {place}"
         if not isinstance(choice, Mapping):
-            raise TypeError(
+            raise FigureError(
                 f"{spot} is a {type(choice).__name__}: "
                 "give a dict with 'text', 'why' and, for a right one, 'correct': True."
             )
         _only(choice, {"text", "correct", "why"}, spot)
         correct = choice.get("correct", False)
         if not isinstance(correct, bool):
-            raise TypeError(f"{spot}: 'correct' is {correct!r}, but must be True or False.")
+            raise FigureError(f"{spot}: 'correct' is {correct!r}, but must be True or False.")
         text, why = _words(choice, "text", spot), _words(choice, "why", spot)
         read.append({"text": text, "correct": correct, "why": why})
     right = sum(choice["correct"] for choice in read)
     if right == 0:
-        raise ValueError(f"{here} has no correct choice: give one of them 'correct': True.")
+        raise FigureError(f"{here} has no correct choice: give one of them 'correct': True.")
     if right == len(read):
-        raise ValueError(f"{here} has only correct choices, so there is nothing to choose.")
+        raise FigureError(f"{here} has only correct choices, so there is nothing to choose.")
     if len({choice["text"] for choice in read}) < len(read):
-        raise ValueError(f"{here} has two choices with the same text.")
+        raise FigureError(f"{here} has two choices with the same text.")
     return {"question": words, "choices": read}
 
 
@@ -156,13 +153,13 @@ def _words(given: Mapping[str, Any], name: str, here: str) -> str:
     value = given.get(name)
     if not isinstance(value, str) or not value.strip():
         reason = "explain every choice, right or wrong" if name == "why" else "it cannot be empty"
-        raise ValueError(f"{here} has no {name!r} text: {reason}.")
-    return value
+        raise FigureError(f"{here} has no {name!r} text: {reason}.")
+    return value.encode("utf-8", "replace").decode("utf-8")  # half a character cannot travel
 
 
 def _only(given: Mapping[str, Any], allowed: set[str], here: str) -> None:
     extra = sorted(set(map(str, given)) - allowed)
     if extra:
-        raise ValueError(
+        raise FigureError(
             f"{here} has the key {extra[0]!r}; the keys are {', '.join(sorted(allowed))}."
         )

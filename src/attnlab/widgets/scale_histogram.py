@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from traitlets import Bool, Int, TraitError, validate
+from traitlets import Bool, Int, validate
 
-from attnlab.widgets.base import LiveFigure, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet
 
 LARGEST = 1024  # the slider's last step; a power of two
 PAIRS = 4096  # dot products in the histogram, shared out over PAIRS // keys queries
@@ -48,7 +48,7 @@ class ScaleHistogram(LiveFigure):
     def _power_of_two(self, proposal: Any) -> int:
         dims = proposal["value"]
         if not 1 <= dims <= LARGEST or dims & (dims - 1):
-            raise TraitError(
+            raise FigureError(
                 f"dims is {dims}: the slider has the powers of two 1, 2, 4, … {LARGEST}."
             )
         return dims
@@ -56,17 +56,17 @@ class ScaleHistogram(LiveFigure):
     @validate("key_count")
     def _some_keys(self, proposal: Any) -> int:
         if not 2 <= proposal["value"] <= 64:
-            raise TraitError(f"keys is {proposal['value']}: give 2 to 64 keys for each query.")
+            raise FigureError(f"keys is {proposal['value']}: give 2 to 64 keys for each query.")
         return proposal["value"]
 
     @validate("seed")
     def _seed(self, proposal: Any) -> int:
         if not 0 <= proposal["value"] < 2**32:
-            raise TraitError(f"seed is {proposal['value']}: give a whole number from 0 to 2³² − 1.")
+            raise FigureError(f"seed is {proposal['value']}: give a whole number, 0 to 2³² − 1.")
         return proposal["value"]
 
     @validate("query")
     def _query(self, proposal: Any) -> int:
         if proposal["value"] < 0:
-            raise TraitError(f"query is {proposal['value']}: queries are counted from 0.")
+            raise FigureError(f"query is {proposal['value']}: queries are counted from 0.")
         return proposal["value"]

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from traitlets import Float, List, TraitError, Unicode, validate
+from traitlets import Float, List, validate
 
-from attnlab.widgets.base import LiveFigure, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesheet
 
 
 class SoftmaxTemperature(LiveFigure):
@@ -18,17 +18,17 @@ class SoftmaxTemperature(LiveFigure):
     figure = "softmax_temperature"
     _esm, _css = bundle("softmax_temperature"), stylesheet("softmax_temperature")
 
-    labels = List(Unicode()).tag(sync=True)
+    labels = Words()
     scores = List(Float()).tag(sync=True)
     temperature = Float(1.0).tag(sync=True)
 
     def __init__(self, labels: Sequence[str], scores: Sequence[float], **traits: Any):
         if len(labels) != len(scores) or not len(labels):
-            raise ValueError(
+            raise FigureError(
                 f"{len(labels)} labels and {len(scores)} scores: give one label for each score."
             )
         super().__init__(
-            labels=[str(label) for label in labels],
+            labels=labels,
             scores=[float(score) for score in scores],
             **{
                 "alt": "Bars of softmax weights with a temperature slider: "
@@ -41,7 +41,7 @@ class SoftmaxTemperature(LiveFigure):
     def _finite(self, proposal: Any) -> list[float]:
         for place, score in enumerate(proposal["value"]):
             if not math.isfinite(score):
-                raise TraitError(
+                raise FigureError(
                     f"score {place} is {score}: this figure needs finite numbers. "
                     "To leave an entry out, drop it and its label."
                 )
@@ -50,7 +50,7 @@ class SoftmaxTemperature(LiveFigure):
     @validate("temperature")
     def _positive(self, proposal: Any) -> float:
         if not 0 < proposal["value"] < math.inf:
-            raise TraitError(
+            raise FigureError(
                 f"temperature is {proposal['value']}: it must be a number above 0. "
                 "Near 0 the softmax becomes a hard choice, so try 0.05."
             )

@@ -1,8 +1,9 @@
 // How far a signal travels between two tokens in three kinds of layer, and what a layer costs:
 // Table 1 of Vaswani et al. 2017, with the numbers filled in and the paths drawn.
-import { button, choice, frame, make, nice, shorten, slider, svg, toggle } from "./kit.js";
+import { button, choice, frame, make, shorten, slider, svg, toggle } from "./kit.js";
 
 const NAMES = { rnn: "RNN", convolution: "1-D convolution", attention: "Self-attention" };
+const SHORT = { rnn: "RNN", convolution: "1-D conv.", attention: "Self-att." };
 
 /**
  * The fewest layers of a convolution that carry a signal from token `from` to token `to`, and
@@ -56,11 +57,12 @@ export function compute({ n, kernel, dilated, source, target, width }) {
 }
 
 const ORDER = {
-  rnn: { longest: () => "O(n)", sequential: "O(n)", operations: "O(n·d²)", product: () => "n·d²" },
-  convolution: { longest: (dilated) => (dilated ? "O(logₖ n)" : "O(n/k)"), sequential: "O(1)", operations: "O(k·n·d²)", product: () => "k·n·d²" },
-  attention: { longest: () => "O(1)", sequential: "O(1)", operations: "O(n²·d)", product: () => "n²·d" },
+  rnn: { longest: () => "O(n)", sequential: "O(n)", operations: "O(n·d²)" },
+  convolution: { longest: (dilated) => (dilated ? "O(logₖ n)" : "O(n/k)"), sequential: "O(1)", operations: "O(k·n·d²)" },
+  attention: { longest: () => "O(1)", sequential: "O(1)", operations: "O(n²·d)" },
 };
-const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, " ");
+const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+const compact = (x) => (x < 1e5 ? grouped(x) : x < 1e9 ? `${(x / 1e6).toPrecision(3)} M` : `${(x / 1e9).toPrecision(3)} G`);
 const steps = (x) => (x === 1 ? "1 step" : `${x} steps`);
 
 function render(context) {
@@ -82,10 +84,11 @@ function render(context) {
   const send = button("Send a signal", play);
   figure.controls.append(length, kernel, dilated, width, send);
 
-  const grid = make("div.al-diagrams");
-  const hint = make("p.al-hint", {}, "Choose the token to start from in a bottom row and the one to reach in a top row: click, drag, or focus a row and use ← →.");
-  const table = make("table.al-costs");
-  const scroll = make("div.al-table", {}, table);
+  const grid = make("div.al-p-diagrams");
+  const pair = make("strong");
+  const hint = make("p.al-p-hint", {}, pair, " Choose the start in a bottom row and the goal in a top row: click, drag, or focus a row and use ← →.");
+  const table = make("table.al-p-costs");
+  const scroll = make("div.al-p-table", {}, table);
   figure.body.append(grid, hint, scroll);
 
   let size = 720, em = 15;
@@ -107,7 +110,7 @@ function render(context) {
     figure.say(`From ${label(now.source)} to ${label(now.target)}: ${kinds().map((kind) => `${NAMES[kind]} ${steps(now.path[kind])}`).join(", ")}.`);
   }
   const kinds = () => model.get("layers");
-  const label = (i) => { const word = model.get("tokens")[i]; return word ? shorten(word, 40) : `token ${i + 1}`; };
+  const label = (i) => { const word = model.get("tokens")[i]; return word ? `“${shorten(word, 40)}”` : `token ${i + 1}`; };
 
   function stop() {
     clearInterval(timer);
@@ -134,21 +137,20 @@ function render(context) {
   // --- drawing: one diagram is rows of nodes, tokens at the bottom, outputs at the top
   const diagrams = new Map();
   function diagram(kind) {
-    const heading = make("div.al-kind", {}, make("span.al-kind-name", {}, NAMES[kind]));
-    const badge = make("span.al-badge");
+    const heading = make("div.al-p-kind", {}, make("span.al-p-kind-name", {}, NAMES[kind]));
+    const badge = make("span.al-p-badge");
     heading.append(badge);
-    const canvas = svg("svg", { class: "al-diagram", role: "group", "aria-label": NAMES[kind] });
-    const below = make("div.al-below");
+    const canvas = svg("svg", { class: "al-p-diagram", role: "group", "aria-label": NAMES[kind] });
+    const below = make("div.al-p-below");
     const picture = svg("g", { "aria-hidden": "true" });
     const rows = {};
     for (const end of ["source", "target"]) {
       const handle = svg("rect", {
-        class: "al-handle", role: "slider", tabindex: 0, "aria-valuemin": 1, rx: 6,
+        class: "al-p-handle", role: "slider", tabindex: 0, "aria-valuemin": 1, rx: 6,
         "aria-label": end === "source" ? `${NAMES[kind]}: token to start from` : `${NAMES[kind]}: token to reach`,
       });
       const place = (event) => {
         const box = canvas.getBoundingClientRect();
-        const n = model.get("n");
         const share = (event.clientX - box.left) / box.width;
         const { left, pitch, wide } = rows;
         pick(end, Math.round((share * wide - left) / pitch));
@@ -165,7 +167,7 @@ function render(context) {
       rows[end] = handle;
     }
     canvas.append(picture, rows.source, rows.target);
-    return { node: make("div.al-layer", {}, heading, canvas, below), canvas, picture, badge, below, rows };
+    return { node: make("div.al-p-layer", {}, heading, canvas, below), canvas, picture, badge, below, rows };
   }
 
   function rebuild() {
@@ -182,17 +184,23 @@ function render(context) {
     canvas.setAttribute("width", wide);
     canvas.setAttribute("height", high);
     const side = 0.9 * em, pitch = (wide - 2 * side) / (n - 1 || 1);
-    const depth = kind === "convolution" ? now.longest.convolution : 1;
-    const top = 2.2 * em, bottom = high - 2.4 * em;
+    const depth = kind === "convolution" ? now.path.convolution : 1; // as many layers as this pair needs
+    const top = 2.2 * em, bottom = high - 3.3 * em;
     const x = (i) => side + i * pitch;
     const y = (row) => bottom - (row / depth) * (bottom - top);
     const radius = Math.max(2.2, Math.min(0.62 * em, pitch * 0.36, ((bottom - top) / depth) * 0.3));
     Object.assign(rows, { left: side, pitch, wide });
 
-    const dim = [], lit = [];
+    const dim = [], lit = [], heads = [];
     const link = (list, x1, y1, x2, y2) => {
       const far = Math.hypot(x2 - x1, y2 - y1) || 1;
       const a = radius / far, b = 1 - radius / far;
+      if (list === lit && far - 2 * radius > 0.6 * em) {
+        const [ux, uy] = [(x2 - x1) / far, (y2 - y1) / far], size = 0.5 * em;
+        const tip = [x2 - ux * radius, y2 - uy * radius];
+        const wing = (side) => [tip[0] - ux * size - side * uy * size * 0.55, tip[1] - uy * size + side * ux * size * 0.55];
+        heads.push(`M${tip}L${wing(1)}L${wing(-1)}Z`);
+      }
       list.push(`M${(x1 + (x2 - x1) * a).toFixed(1)} ${(y1 + (y2 - y1) * a).toFixed(1)}L${(x1 + (x2 - x1) * b).toFixed(1)} ${(y1 + (y2 - y1) * b).toFixed(1)}`);
     };
     // All connections, faintly.
@@ -224,29 +232,29 @@ function render(context) {
     for (let row = 0; row <= depth; row++)
       for (let i = 0; i < n; i++) {
         const hop = hops.get(`${i} ${row}`);
-        nodes.push(svg("circle", { cx: x(i), cy: y(row), r: radius, class: hop === undefined ? "al-node" : "al-node al-lit" }));
-        if (hop > 0 && radius > 0.42 * em)
-          nodes.push(svg("text", { x: x(i), y: y(row) + 0.3 * em, class: "al-hop" }, String(hop)));
+        nodes.push(svg("circle", { cx: x(i), cy: y(row), r: radius, class: hop === undefined ? "al-p-node" : "al-p-node al-p-lit" }));
+        if (hop > 0 && radius > (hop > 9 ? 0.5 : 0.42) * em)
+          nodes.push(svg("text", { x: x(i), y: y(row) + 0.28 * em, class: "al-p-hop" }, String(hop)));
       }
     const end = stops.at(-1);
-    const ring = (i, row) => svg("circle", { cx: x(i), cy: y(row), r: radius + 0.22 * em, class: "al-ring" });
+    const ring = (i, row) => svg("circle", { cx: x(i), cy: y(row), r: radius + 0.22 * em, class: "al-p-ring" });
     nodes.push(ring(now.source, 0), ring(end[0], end[1]));
     // Words: the tokens below, the two ends named.
-    const room = Math.max(1, Math.floor(pitch / (0.5 * em)));
+    const room = Math.max(1, Math.floor(pitch / (0.58 * em)));
     const tokens = model.get("tokens");
     for (let i = 0; i < n; i++) {
       const word = tokens[i] ?? String(i + 1);
       if (i !== now.source && room < 2 && !tokens[i] && i % 2) continue;
-      nodes.push(svg("text", { x: x(i), y: bottom + radius + 1.15 * em, class: i === now.source ? "al-token al-chosen" : "al-token" }, shorten(word, room), svg("title", {}, shorten(word, 200))));
+      nodes.push(svg("text", { x: x(i), y: bottom + radius + 1.15 * em, class: i === now.source ? "al-p-token al-p-chosen" : "al-p-token" }, shorten(word, room), svg("title", {}, shorten(word, 200))));
     }
     const tag = (i, at, words) => nodes.push(svg("text", {
-      x: Math.max(1.2 * em, Math.min(wide - 1.2 * em, x(i))), y: at, class: "al-end",
+      x: Math.max(1.2 * em, Math.min(wide - 1.2 * em, x(i))), y: at, class: "al-p-end",
     }, words));
     tag(now.target, top - radius - 0.6 * em, "to");
-    tag(now.source, high - 0.15 * em, "from");
+    tag(now.source, bottom + radius + 2.2 * em, "from");
     picture.replaceChildren(
-      svg("path", { d: dim.join(""), class: "al-link" }), ...nodes.slice(0, 0),
-      svg("path", { d: lit.join(""), class: "al-path" }), ...nodes,
+      svg("path", { d: dim.join(""), class: "al-p-link" }), svg("path", { d: lit.join(""), class: "al-p-path" }),
+      svg("path", { d: heads.join(""), class: "al-p-arrow" }), ...nodes,
     );
 
     const last = y(0), first = y(depth);
@@ -257,7 +265,7 @@ function render(context) {
       handle.setAttribute("aria-valuenow", value + 1);
       handle.setAttribute("aria-valuetext", label(value));
     };
-    spread(rows.source, last, band, 2.2 * em, now.source);
+    spread(rows.source, last, band, 3.2 * em, now.source);
     spread(rows.target, first, 2 * em, band, now.target);
   }
 
@@ -279,41 +287,45 @@ function render(context) {
       const tall = kind === "convolution" ? Math.min(18, Math.max(10.5, 5 + 1.3 * now.longest.convolution)) : 10.5;
       const same = columns > 1 && conv ? Math.min(18, Math.max(10.5, 5 + 1.3 * now.longest.convolution)) : tall;
       draw(kind, parts, now, wide, Math.round(same * em));
-      parts.badge.textContent = steps(now.path[kind]);
+      parts.badge.textContent = clock < now.path[kind] ? `step ${clock} of ${now.path[kind]}` : `${steps(now.path[kind])}${timer ? " ✓" : ""}`;
       parts.below.textContent = note(kind, now);
     }
-    fillTable(now);
+    pair.textContent = `From ${label(now.source)} to ${label(now.target)}.`;
+    fillTable(now, columns === 1 && shown.length > 1);
   }
 
   function note(kind, now) {
     if (kind === "rnn") return now.target < now.source ? "Right to left: only a second, backward RNN can do this." : "One token after the other.";
     if (kind === "attention") return "Every token reads every token.";
     const gaps = Array.from({ length: now.longest.convolution }, (_, l) => dilation(now.kernel, l, now.dilated));
-    const layers = now.longest.convolution;
-    return `${layers} ${layers === 1 ? "layer joins" : "layers join"} the two ends${now.dilated ? `, taps ${gaps.join(", ")} apart` : ""}.`;
+    const layers = now.path.convolution;
+    return `${layers === 1 ? "1 layer" : `${layers} layers, stacked`}${now.dilated ? `; taps ${gaps.slice(0, layers).join(", ")} apart` : ""}.`;
   }
 
-  function fillTable(now) {
+  /** Table 1 of the paper, with numbers. On a phone the layers become columns. */
+  function fillTable(now, narrow) {
     const shown = kinds();
-    const least = (key) => Math.min(...shown.map((kind) => now[key][kind]));
-    const heads = ["Layer", "This path", "Longest path", "Sequential steps", "Operations per layer"];
-    const body = shown.map((kind) => {
-      const order = ORDER[kind];
-      const cell = (key, formula, value) => {
-        const best = shown.length > 1 && now[key][kind] === least(key);
-        return make(`td${best ? ".al-least" : ""}`, { "data-name": heads[["", "path", "longest", "sequential", "operations"].indexOf(key)] },
-          make("span.al-order", {}, formula), make("strong", {}, value), best ? make("span.al-sr", {}, " (least)") : null);
-      };
-      return make("tr", {}, make("th", { scope: "row" }, NAMES[kind]),
-        cell("path", "", String(now.path[kind])),
-        cell("longest", order.longest(now.dilated), String(now.longest[kind])),
-        cell("sequential", order.sequential, String(now.sequential[kind])),
-        cell("operations", order.operations, grouped(now.operations[kind])));
-    });
+    const measures = [
+      ["path", "This path", () => ""],
+      ["longest", "Longest path", (kind) => ORDER[kind].longest(now.dilated)],
+      ["sequential", "Sequential steps", (kind) => ORDER[kind].sequential],
+      ["operations", "Operations per layer", (kind) => ORDER[kind].operations],
+    ];
+    const cell = (kind, [key, , order]) => {
+      const best = shown.length > 1 && now[key][kind] === Math.min(...shown.map((other) => now[key][other]));
+      return make(`td${best ? ".al-p-least" : ""}`, {}, make("span.al-p-order", {}, order(kind)),
+        make("strong", { title: grouped(now[key][kind]) }, (narrow ? compact : grouped)(now[key][kind])), best ? make("span.al-sr", {}, " (least)") : null);
+    };
+    const head = (scope, text) => make("th", { scope }, text);
+    const line = (...cells) => make("tr", {}, ...cells);
+    const top = narrow ? shown.map((kind) => SHORT[kind]) : measures.map(([, name]) => name);
+    const rows = narrow
+      ? measures.map((measure) => line(head("row", measure[1]), ...shown.map((kind) => cell(kind, measure))))
+      : shown.map((kind) => line(head("row", NAMES[kind]), ...measures.map((measure) => cell(kind, measure))));
+    table.classList.toggle("al-p-narrow", narrow);
     table.replaceChildren(
-      make("caption", {}, `Complexity with n = ${now.n}, d = ${now.width}, k = ${now.kernel} (Vaswani et al. 2017, Table 1); the least is marked ◂`),
-      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
-      make("tbody", {}, ...body),
+      make("caption", {}, `n = ${now.n} tokens, width d = ${now.width}, kernel k = ${now.kernel}. Orders: Vaswani et al. 2017, Table 1. ◂ marks the least.`),
+      make("thead", {}, line(make("td"), ...top.map((text) => head("col", text)))), make("tbody", {}, ...rows),
     );
   }
 

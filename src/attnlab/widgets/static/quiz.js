@@ -41,6 +41,9 @@ export function rich(text) {
   return out.filter((piece) => piece !== "");
 }
 
+/** The same words for a screen reader, without the marks. */
+const spoken = (text) => rich(text).map((piece) => piece.textContent ?? piece).join("");
+
 /** A short name for this set of questions, so that answers to an older edition are not shown for a newer one. */
 export function fingerprint(questions) {
   const text = JSON.stringify(questions.map((q) => [q.question, q.choices.map((c) => [c.text, c.correct])]));
@@ -84,15 +87,15 @@ function render(context) {
   const figure = frame(context, { name: "quiz", numbers });
   keepKeys(figure);
 
-  const dots = make("div.al-dots", { role: "group", "aria-label": "Questions" });
-  const count = make("span.al-count");
+  const dots = make("div.al-q-dots", { role: "group", "aria-label": "Questions" });
+  const count = make("span.al-q-count");
   figure.controls.append(dots, count);
-  const card = make("div.al-card");
+  const card = make("div.al-q-card");
   const back = button("← Back", () => go(at - 1));
   const next = button("Next →", () => go(at + 1));
   const reset = button("Start again", restart);
-  reset.classList.add("al-quiet");
-  figure.body.append(card, make("div.al-turn", {}, back, next, reset));
+  reset.classList.add("al-q-quiet");
+  figure.body.append(card, make("div.al-q-turn", {}, back, next, reset));
 
   let at = 0;
   let parts = []; // the choices on the card
@@ -112,13 +115,13 @@ function render(context) {
       remember();
     }
     const choice = questions()[at].choices[place];
-    figure.say(`${verdict(choice)} ${choice.why} ${standing(grade(questions()[at].choices, now[at]))}`);
+    figure.say(`${verdict(choice)} ${spoken(choice.why)} ${standing(grade(questions()[at].choices, now[at]))}`);
   }
 
   function go(place) {
     at = Math.max(0, Math.min(questions().length - 1, place));
     build();
-    card.querySelector(".al-question")?.focus();
+    card.querySelector(".al-q-question")?.focus();
   }
 
   function restart() {
@@ -142,24 +145,24 @@ function render(context) {
     at = Math.min(at, all.length - 1);
     const question = all[at];
     const right = question.choices.filter((c) => c.correct).length;
-    const words = make("div.al-question", { tabindex: "-1" },
-      make("span.al-number", {}, `${at + 1} of ${all.length}`), make("div", {}, ...rich(question.question)));
-    const group = make("div.al-choices", { role: "group", "aria-label": `Choices for question ${at + 1}` });
+    const words = make("div.al-q-question", { tabindex: "-1" },
+      make("span.al-q-which", {}, `${at + 1} of ${all.length}`), make("div", {}, ...rich(question.question)));
+    const group = make("div.al-q-choices", { role: "group", "aria-label": `Choices for question ${at + 1}` });
     parts = question.choices.map((choice, i) => {
-      const mark = make("span.al-verdict");
-      const why = make("div.al-why", { hidden: true });
+      const mark = make("span.al-q-verdict");
+      const why = make("div.al-q-why", { hidden: true });
       const node = button("", () => open(i), { "aria-expanded": "false" });
-      node.classList.add("al-choice");
+      node.classList.add("al-q-choice");
       node.append(
-        make("span.al-letter", { "aria-hidden": "true" }, LETTERS[i] ?? String(i + 1)),
-        make("span.al-text", {}, ...rich(choice.text)), mark,
+        make("span.al-q-letter", { "aria-hidden": "true" }, LETTERS[i] ?? String(i + 1)),
+        make("span.al-q-text", {}, ...rich(choice.text)), mark,
       );
-      group.append(make("div.al-option", {}, node, why));
+      group.append(make("div.al-q-option", {}, node, why));
       return { node, mark, why };
     });
     card.replaceChildren(
-      words, ...(right > 1 ? [make("p.al-many", {}, `${right} of these are right: find them all.`)] : []),
-      group, make("p.al-standing"),
+      words, ...(right > 1 ? [make("p.al-q-many", {}, `${right} of these are right: find them all.`)] : []),
+      group, make("p.al-q-standing"),
     );
     paint();
   }
@@ -171,8 +174,8 @@ function render(context) {
     question.choices.forEach((choice, i) => {
       const { node, mark, why } = parts[i];
       const shown = tried.includes(i);
-      node.classList.toggle("al-right", shown && choice.correct);
-      node.classList.toggle("al-wrong", shown && !choice.correct);
+      node.classList.toggle("al-q-right", shown && choice.correct);
+      node.classList.toggle("al-q-wrong", shown && !choice.correct);
       node.setAttribute("aria-expanded", String(shown));
       mark.textContent = shown ? (choice.correct ? "✓ right" : "✗ no") : "";
       if (shown && why.hidden) why.replaceChildren(...rich(choice.why));
@@ -180,14 +183,14 @@ function render(context) {
     });
     const here = grade(question.choices, tried);
     const unread = question.choices.length - tried.length;
-    card.querySelector(".al-standing").textContent = here.done
+    card.querySelector(".al-q-standing").textContent = here.done
       ? (unread ? "You can still open the other choices to read why not." : "")
       : here.started ? (here.missing > 1 ? `${here.missing} more to find.` : "Try another one.") : "";
 
     if (dots.children.length !== all.length)
       dots.replaceChildren(...all.map((_, i) => {
         const dot = button("", () => go(i));
-        dot.classList.add("al-dot");
+        dot.classList.add("al-q-dot");
         return dot;
       }));
     all.forEach((q, i) => {
@@ -195,7 +198,7 @@ function render(context) {
       const [sign, words] = g.clean ? ["✓", "right"] : g.done ? ["↻", "solved after a wrong try"] : g.started ? ["…", "not solved yet"] : ["", "not answered"];
       const dot = dots.children[i];
       dot.textContent = `${i + 1}${sign && ` ${sign}`}`;
-      dot.className = `al-button al-dot${g.clean ? " al-right" : g.started ? " al-wrong" : ""}`;
+      dot.className = `al-button al-q-dot${g.clean ? " al-q-right" : g.started ? " al-q-wrong" : ""}`;
       dot.setAttribute("aria-label", `Question ${i + 1}, ${words}`);
       if (i === at) dot.setAttribute("aria-current", "step");
       else dot.removeAttribute("aria-current");

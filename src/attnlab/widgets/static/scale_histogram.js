@@ -4,6 +4,7 @@ import { button, frame, make, nice, slider, svg, toggle } from "./kit.js";
 import { entropy, normals, softmax } from "./math.js";
 
 const PAIRS = 4096, LARGEST = 1024, BINS = 32, SPAN = 4; // bins cover ±4 standard deviations
+const STILL = 0.01; // a Jacobian smaller than this hardly moves
 const STEP = 0x6d2b79f5; // what `random` in math.js adds to its state for every number
 
 /**
@@ -48,8 +49,8 @@ export function jacobianNorm(p) {
   return Math.sqrt(Math.max(0, sum));
 }
 
-/** Everything the figure shows, from raw scores (rows × keys, flat). */
-export function compute(raw, { dims, scaled, keys, query = 0 }) {
+/** What all queries show together, from raw scores (rows × keys, flat). */
+export function spread(raw, { dims, scaled, keys }) {
   const factor = scaled ? 1 / Math.sqrt(dims) : 1;
   const theory = scaled ? 1 : dims;
   const rows = raw.length / keys;
@@ -66,22 +67,30 @@ export function compute(raw, { dims, scaled, keys, query = 0 }) {
     else outside++;
   }
 
-  let gradient = 0, still = 0, meanLargest = 0, weights = null;
-  const scores = new Float64Array(keys);
+  let gradient = 0, saturated = 0, meanLargest = 0;
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < keys; j++) scores[j] = raw[i * keys + j] * factor;
-    const p = softmax(scores);
+    const p = weightsOf(raw, { dims, scaled, keys, query: i });
     const norm = jacobianNorm(p);
     gradient += norm / rows;
-    if (norm < 0.01) still += 1 / rows;
+    if (norm < STILL) saturated += 1 / rows;
     meanLargest += Math.max(...p) / rows;
-    if (i === query % rows) weights = [...p];
   }
   return {
-    dims, scaled, keys, rows, query: query % rows, mean, variance, theory, std: Math.sqrt(variance),
-    weights, largest: Math.max(...weights), entropy: entropy(weights), meanLargest,
-    gradient, still, counts, outside, edge,
+    dims, scaled, keys, rows, mean, variance, theory, std: Math.sqrt(variance),
+    gradient, saturated, meanLargest, counts, outside, edge,
   };
+}
+
+/** Softmax of one query over its keys. */
+export function weightsOf(raw, { dims, scaled, keys, query }) {
+  return softmax(raw.subarray(query * keys, (query + 1) * keys), { temperature: scaled ? Math.sqrt(dims) : 1 });
+}
+
+/** Everything the figure shows. */
+export function compute(raw, options, all = spread(raw, options)) {
+  const query = (options.query ?? 0) % all.rows;
+  const weights = [...weightsOf(raw, { ...options, query })];
+  return { ...all, query, weights, largest: Math.max(...weights), entropy: entropy(weights) };
 }
 
 const WIDTHS = Array.from({ length: Math.log2(LARGEST) + 1 }, (_, e) => 2 ** e);
@@ -90,13 +99,16 @@ const short = (x) => (x >= 100 ? nice(x, 0) : x >= 10 ? nice(x, 1) : nice(x, 2))
 function render(context) {
   const { model } = context;
   let sample = new Sample(model.get("key_count"), model.get("seed"));
-  const memory = new Map(); // what was computed for one width and one switch
-  const numbersFor = (dims, scaled) => {
-    const query = model.get("query"), id = `${dims} ${scaled} ${query}`;
-    if (!memory.has(id)) memory.set(id, compute(sample.at(dims), { dims, scaled, keys: sample.keys, query }));
+  const memory = new Map(); // what all queries show, for one width and one switch
+  const spreadAt = (dims, scaled) => {
+    const id = `${dims} ${scaled}`;
+    if (!memory.has(id)) memory.set(id, spread(sample.at(dims), { dims, scaled, keys: sample.keys }));
     return memory.get(id);
   };
-  const state = () => numbersFor(model.get("dims"), model.get("scaled"));
+  const state = () => {
+    const dims = model.get("dims"), scaled = model.get("scaled");
+    return compute(sample.at(dims), { dims, scaled, keys: sample.keys, query: model.get("query") }, spreadAt(dims, scaled));
+  };
   const figure = frame(context, { name: "scale-histogram", numbers: state });
   keepKeys(figure);
 
@@ -107,31 +119,33 @@ function render(context) {
   const scaled = toggle({ label: "divide by √d", value: model.get("scaled"), input: (on) => figure.push("scaled", on) });
   const zoom = toggle({ label: "zoom to the bell", value: model.get("zoom"), input: (on) => figure.push("zoom", on) });
   const other = button("Another query", () => figure.push("query", (state().query + 1) % sample.rows));
-  figure.controls.append(dims, scaled, zoom, other);
+  figure.controls.append(dims, scaled, zoom);
 
-  const panel = (name, title) => {
-    const heading = make("div.al-panel-title", {}, title);
-    const place = make("div.al-plot");
-    const words = make("div.al-panel-words");
-    return { node: make(`div.al-panel.al-${name}`, {}, heading, place, words), heading, place, words };
+  const panel = (kind, title) => {
+    const name = make("span", {}, title);
+    const heading = make("div.al-s-panel-title", {}, name);
+    const place = make("div.al-s-plot");
+    const words = make("div.al-s-panel-words");
+    return { node: make(`div.al-s-panel.al-s-${kind}`, {}, heading, place, words), heading, name, place, words };
   };
   const bell = panel("bell", "");
   const bars = panel("bars", "");
   const slope = panel("slope", "Gradient through the softmax");
-  const grid = make("div.al-panels", {}, bell.node, bars.node, slope.node);
+  bars.heading.append(other);
+  const grid = make("div.al-s-panels", {}, bell.node, bars.node, slope.node);
   figure.body.append(grid);
 
   let width = 720, em = 15;
 
   /** An empty plot with room for axes. */
   function plot(wide, high, label) {
-    const box = { left: 2.6 * em, right: wide - 0.8 * em, top: 1.3 * em, bottom: high - 2.7 * em };
+    const box = { left: 2.6 * em, right: wide - 0.8 * em, top: 1.3 * em, bottom: high - 3.1 * em };
     const node = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img", "aria-label": label });
-    const text = (x, y, words, anchor = "middle", kind = "al-tick") =>
+    const text = (x, y, words, anchor = "middle", kind = "al-s-tick") =>
       node.append(svg("text", { x, y, "text-anchor": anchor, class: kind }, words));
     const line = (x1, y1, x2, y2, kind) => node.append(svg("line", { x1, y1, x2, y2, class: kind }));
     const path = (d, kind) => node.append(svg("path", { d, class: kind }));
-    line(box.left, box.bottom, box.right, box.bottom, "al-axis");
+    line(box.left, box.bottom, box.right, box.bottom, "al-s-axis");
     return { node, box, text, line, path };
   }
 
@@ -153,26 +167,31 @@ function render(context) {
       const from = clip(-now.edge + i * bin), to = clip(-now.edge + (i + 1) * bin);
       if (to > from) shape += `M${x(from)} ${box.bottom}V${y(p)}H${x(to)}V${box.bottom}Z`;
     });
-    path(shape, `al-hist ${now.scaled ? "al-scaled" : "al-raw"}`);
-    let d = "";
-    for (let i = 0; i <= 240; i++) {
-      // Half of the points lie within the bell, however narrow it is.
-      const v = i % 2 ? ((i / 240) * 2 - 1) * reach : clip(((i / 240) * 2 - 1) * SPAN * sigma);
-      d += `${v} `;
-    }
-    const points = [...new Set(d.trim().split(" ").map(Number))].sort((a, b) => a - b);
-    path(`M${points.map((v) => `${x(v).toFixed(2)} ${y(curve(v)).toFixed(2)}`).join("L")}`, "al-curve");
-    // One standard deviation each way.
-    const level = box.bottom + 0.35 * em;
-    path(`M${x(-sigma)} ${level}v${0.3 * em}H${x(sigma)}v${-0.3 * em}`, "al-sigma");
+    const narrow = x(bin) - x(0) < 3; // no room for lines between the bars
+    path(shape, `al-s-hist ${now.scaled ? "al-s-scaled" : "al-s-raw"}${narrow ? " al-s-narrow" : ""}`);
+    // The points of a curve lie within its bell, however narrow it is.
+    const outline = (deviation, height) => {
+      const points = Array.from({ length: 161 }, (_, i) => (i / 80 - 1) * Math.min(reach, 5 * deviation));
+      const line = points.map((v) => `${x(v).toFixed(2)} ${y(height * Math.exp((-v * v) / (2 * deviation ** 2))).toFixed(2)}`);
+      return `M${box.left} ${line[0].split(" ")[1]}L${line.join("L")}L${box.right} ${line.at(-1).split(" ")[1]}`;
+    };
+    path(outline(sigma, curve(0)), "al-s-curve");
+    // What the division undoes: the bell of the raw scores, drawn as high.
+    const before = now.scaled && now.dims > 1 && !model.get("zoom");
+    if (before) path(outline(Math.sqrt(now.dims), curve(0)), "al-s-before");
+    // One standard deviation each way, where the bell is that wide.
+    const level = y(curve(sigma));
+    path(`M${x(-sigma)} ${level}H${x(sigma)}`, "al-s-sigma");
+    text(x(sigma) + 0.5 * em, level + 0.2 * em, `±σ = ±${short(sigma)}`, "start", "al-s-name al-s-plain");
 
     const step = [0.5, 1, 2, 5, 10, 20, 50].find((s) => reach / s <= 3) ?? 50;
     for (let v = -Math.floor(reach / step) * step; v <= reach; v += step) {
-      line(x(v), box.bottom, x(v), box.bottom + 0.25 * em, "al-axis");
+      line(x(v), box.bottom, x(v), box.bottom + 0.25 * em, "al-s-axis");
       text(x(v), box.bottom + 1.5 * em, nice(v, step < 1 ? 1 : 0));
     }
-    text((box.left + box.right) / 2, high - 0.2 * em, now.scaled ? "score q·k / √d" : "score q·k", "middle", "al-name");
-    text(box.right, box.top + 0.4 * em, now.scaled ? "curve: N(0, 1)" : `curve: N(0, ${now.dims})`, "end", "al-name");
+    text((box.left + box.right) / 2, high - 0.2 * em, now.scaled ? "score q·k / √d" : "score q·k", "middle", "al-s-name");
+    text(box.right, box.top, now.scaled ? "curve: N(0, 1)" : `curve: N(0, ${now.dims})`, "end", "al-s-name");
+    if (before) text(box.left, box.top, `before: N(0, ${now.dims})`, "start", "al-s-name al-s-raw-text");
     return node;
   }
 
@@ -180,7 +199,7 @@ function render(context) {
     const { node, box, text, line } = plot(wide, high, `Softmax weights of query ${now.query + 1}: largest ${nice(now.largest)}`);
     const y = (p) => box.bottom - p * (box.bottom - box.top);
     for (const p of [0, 0.5, 1]) {
-      line(box.left, y(p), box.right, y(p), p ? "al-grid" : "al-axis");
+      line(box.left, y(p), box.right, y(p), p ? "al-s-grid" : "al-s-axis");
       text(box.left - 0.4 * em, y(p) + 0.35 * em, String(p), "end");
     }
     const slot = (box.right - box.left) / now.keys;
@@ -188,15 +207,15 @@ function render(context) {
     now.weights.forEach((p, j) => {
       node.append(svg("rect", {
         x: box.left + j * slot + slot * 0.12, width: slot * 0.76, y: y(p), height: Math.max(0.75, box.bottom - y(p)),
-        class: `al-column ${now.scaled ? "al-scaled" : "al-raw"}${j === best ? " al-best" : ""}`,
+        class: `al-s-column ${now.scaled ? "al-s-scaled" : "al-s-raw"}${j === best ? " al-s-best" : ""}`,
       }));
     });
     const middle = Math.max(box.left + 1.4 * em, Math.min(box.right - 1.4 * em, box.left + (best + 0.5) * slot));
-    text(middle, y(now.largest) - 0.35 * em, nice(now.largest, 2), "middle", "al-strong");
-    line(box.left, y(1 / now.keys), box.right, y(1 / now.keys), "al-uniform");
+    text(middle, y(now.largest) - 0.35 * em, nice(now.largest, 2), "middle", "al-s-strong");
+    line(box.left, y(1 / now.keys), box.right, y(1 / now.keys), "al-s-uniform");
     const last = now.keys > 20 ? [1, Math.round(now.keys / 2), now.keys] : [1, Math.ceil(now.keys / 2), now.keys];
     for (const j of new Set(last)) text(box.left + (j - 0.5) * slot, box.bottom + 1.5 * em, String(j));
-    text((box.left + box.right) / 2, high - 0.2 * em, `key (dashed: uniform, 1/${now.keys})`, "middle", "al-name");
+    text((box.left + box.right) / 2, high - 0.2 * em, `key (dashed: uniform, 1/${now.keys})`, "middle", "al-s-name");
     return node;
   }
 
@@ -206,25 +225,24 @@ function render(context) {
     const x = (d) => box.left + (Math.log2(d) / Math.log2(LARGEST)) * (box.right - box.left);
     const y = (g) => box.bottom - (Math.min(g, ceiling) / ceiling) * (box.bottom - box.top);
     for (const g of [0, 0.1, 0.2, 0.3]) {
-      line(box.left, y(g), box.right, y(g), g ? "al-grid" : "al-axis");
+      line(box.left, y(g), box.right, y(g), g ? "al-s-grid" : "al-s-axis");
       text(box.left - 0.4 * em, y(g) + 0.35 * em, String(g), "end");
     }
     const few = box.right - box.left < 15 * em;
-    for (const d of WIDTHS) if (Math.log2(d) % (few ? 5 : 2) === 0) text(x(d), box.bottom + 1.5 * em, String(d));
-    text((box.left + box.right) / 2, high - 0.2 * em, "width d", "middle", "al-name");
+    for (const d of WIDTHS) if (Math.log2(d) % (few ? 5 : 2) === 0) text(x(d), box.bottom + 1.5 * em, String(d), d === LARGEST ? "end" : "middle");
+    text((box.left + box.right) / 2, high - 0.2 * em, "width d", "middle", "al-s-name");
     const ready = WIDTHS.filter((d) => d <= sample.width);
     for (const on of [false, true]) {
-      const points = ready.map((d) => [x(d), y(numbersFor(d, on).gradient)]);
-      const active = on === now.scaled ? " al-active" : "";
-      path(`M${points.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(1)}`).join("L")}`, `al-trend ${on ? "al-scaled" : "al-raw"}${active}`);
+      const points = ready.map((d) => [x(d), y(spreadAt(d, on).gradient)]);
+      const active = on === now.scaled ? " al-s-active" : "";
+      path(`M${points.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(1)}`).join("L")}`, `al-s-trend ${on ? "al-s-scaled" : "al-s-raw"}${active}`);
     }
-    const end = (on) => y(numbersFor(Math.min(sample.width, LARGEST) >= LARGEST ? LARGEST : ready.at(-1), on).gradient);
     if (ready.length === WIDTHS.length) {
-      text(box.right, end(true) - 0.6 * em, "÷ √d", "end", "al-name al-scaled-text");
-      text(box.right, end(false) - 0.6 * em, "not scaled", "end", "al-name al-raw-text");
+      text(box.right, y(0.3) + 1.3 * em, "divided by √d", "end", "al-s-name al-s-scaled-text");
+      text(box.right, y(0.16), "not divided", "end", "al-s-name al-s-raw-text");
     }
-    line(x(now.dims), box.top, x(now.dims), box.bottom, "al-probe");
-    node.append(svg("circle", { cx: x(now.dims), cy: y(now.gradient), r: 0.38 * em, class: `al-point ${now.scaled ? "al-scaled" : "al-raw"}` }));
+    line(x(now.dims), box.top, x(now.dims), box.bottom, "al-s-probe");
+    node.append(svg("circle", { cx: x(now.dims), cy: y(now.gradient), r: 0.38 * em, class: `al-s-point ${now.scaled ? "al-s-scaled" : "al-s-raw"}` }));
     return node;
   }
 
@@ -241,28 +259,28 @@ function render(context) {
     const whole = columns === 2 ? Math.max(200, Math.floor(width)) : wide;
     const high = Math.round((columns === 3 ? 15 : 13.5) * em);
 
-    bell.heading.textContent = `${now.keys * now.rows} random pairs`;
+    bell.name.textContent = `${now.keys * now.rows} random pairs`;
     bell.place.replaceChildren(drawBell(now, wide, high));
     fill(bell.words, [
       ["variance", `${short(now.variance)}`, `theory ${now.scaled ? "1" : `d = ${now.dims}`}`],
       ["standard deviation", `${short(now.std)}`, `theory ${now.scaled ? "1" : `√d = ${short(Math.sqrt(now.dims))}`}`],
     ]);
-    bars.heading.textContent = `Softmax of query ${now.query + 1}`;
+    bars.name.textContent = `Softmax of query ${now.query + 1}`;
     bars.place.replaceChildren(drawBars(now, wide, high));
     fill(bars.words, [
-      ["largest weight", nice(now.largest), `mean of ${now.rows} queries ${nice(now.meanLargest, 2)}`],
+      ["largest weight", nice(now.largest), `mean of all ${nice(now.meanLargest, 2)}`],
       ["entropy", `${nice(now.entropy, 2)} bits`, `uniform ${nice(Math.log2(now.keys), 2)}`],
     ]);
     slope.place.replaceChildren(drawSlope(now, whole, columns === 2 ? Math.round(11 * em) : high));
     fill(slope.words, [
       ["mean ‖diag(p) − ppᵀ‖", nice(now.gradient), `${now.rows} queries`],
-      ["nearly no gradient", `${nice(100 * now.still, 0)} %`, "of queries, norm < 0.01"],
+      ["saturated queries", `${nice(100 * now.saturated, 0)} %`, `norm < ${STILL}`],
     ]);
   }
 
   function fill(node, lines) {
     node.replaceChildren(...lines.map(([name, value, note]) =>
-      make("div", {}, `${name} `, make("strong", {}, value), make("span.al-note", {}, ` (${note})`))));
+      make("div", {}, `${name} `, make("strong", {}, value), make("span.al-s-note", {}, ` (${note})`))));
   }
 
   // The wide vectors take a moment: make them while nobody waits, a few coordinates at a time.

@@ -34,24 +34,24 @@ function render(context) {
     label: "Temperature T", min: 0.05, max: 20, log: true, detents: PRESETS, value: model.get("temperature"),
     format: plain, input: (t) => figure.push("temperature", t),
   });
-  heat.classList.add("al-heat");
+  heat.classList.add("al-t-heat");
   // The ends of the scale, in words, under the slider.
   heat.querySelector("input").after(
-    make("span.al-ends", { "aria-hidden": "true" }, make("span", {}, "cold"), make("span", {}, "hot")),
+    make("span.al-t-ends", { "aria-hidden": "true" }, make("span", {}, "cold"), make("span", {}, "hot")),
   );
   const presets = PRESETS.map((t) => {
     const node = button(`T = ${t}`, () => figure.push("temperature", t));
     return { t, node };
   });
   figure.controls.append(
-    heat, make("div.al-presets", { role: "group", "aria-label": "Temperature presets" }, ...presets.map(({ node }) => node)),
+    heat, make("div.al-t-presets", { role: "group", "aria-label": "Temperature presets" }, ...presets.map(({ node }) => node)),
   );
 
-  const head = make("div.al-bar-row.al-bar-head", { "aria-hidden": "true" },
+  const head = make("div.al-t-bar-row.al-t-bar-head", { "aria-hidden": "true" },
     make("span", {}, "score z"), make("span", {}, "weight p = softmax(z / T)"));
-  const list = make("div.al-bars", { role: "list" });
+  const list = make("div.al-t-bars", { role: "list" });
   const meaning = make("div");
-  const sums = make("div.al-sums");
+  const sums = make("div.al-t-sums");
   figure.body.append(head, list, make("div.al-readout", {}, meaning, sums));
 
   let rows = [];
@@ -61,9 +61,9 @@ function render(context) {
     reach = Math.max(6, Math.ceil(Math.max(...scores.map(Math.abs))));
     rows = scores.map((score, i) => {
       const label = labels[i] ?? `score ${i + 1}`;
-      const bar = make("div.al-bar");
+      const bar = make("div.al-t-bar");
       const value = make("span.al-value");
-      const star = make("span.al-star", { title: "largest weight" });
+      const star = make("span.al-t-star", { title: "largest weight" });
       const knob = slider({
         label: shorten(label, 14), min: -reach, max: reach, step: 0.1, value: score, format: (z) => nice(z, 1),
         input: (z) => {
@@ -74,8 +74,8 @@ function render(context) {
       });
       knob.title = shorten(label, 300);
       knob.querySelector("input").setAttribute("aria-label", `Score of ${shorten(label, 60)}`);
-      const track = make("div.al-bar-track", { "aria-hidden": "true" }, bar);
-      const row = make("div.al-bar-row", { role: "listitem" }, knob, track, value, star);
+      const track = make("div.al-t-bar-track", { "aria-hidden": "true" }, bar);
+      const row = make("div.al-t-bar-row", { role: "listitem" }, knob, track, value, star);
       return { row, bar, value, knob, star };
     });
     list.replaceChildren(...rows.map(({ row }) => row));
@@ -94,13 +94,13 @@ function render(context) {
       const top = now.largest.includes(i);
       bar.style.transform = `scaleX(${now.weights[i]})`;
       value.textContent = nice(now.weights[i]);
-      row.classList.toggle("al-top", top);
+      row.classList.toggle("al-t-top", top);
       star.textContent = top ? "★" : "";
       if (knob.value !== scores[i]) knob.value = scores[i];
     });
     meaning.textContent = `${words(now.temperature)}.`;
     const total = nice(now.weights.reduce((a, b) => a + b, 0));
-    sums.textContent = `★ largest · sum ${total} · entropy ${nice(now.entropy, 2)} of ${nice(Math.log2(scores.length), 2)} bits (${nice(Math.log2(scores.length), 2)} = uniform)`;
+    sums.textContent = `★ largest weight · sum ${total} · entropy ${nice(now.entropy, 2)} bits (uniform: ${nice(Math.log2(scores.length), 2)})`;
   }
   rebuild();
   figure.on(["temperature", "scores"], () => figure.schedule(paint));

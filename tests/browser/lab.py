@@ -30,7 +30,7 @@ def write_notebook(path: Path, *cells: str) -> Path:
 
 @contextlib.contextmanager
 def running(folder: Path, scratch: Path) -> Iterator[str]:
-    """JupyterLab on `folder`; gives the address with its token. Settings and logs go to `scratch`."""
+    """JupyterLab on `folder`; gives its address, where {path} is to be filled in."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""A live figure in a browser, as a reader has it: controls to move, numbers and pixels to look at."""
+"""A live figure in a browser: controls to move, numbers and pixels to look at."""
 
 import base64
 from dataclasses import dataclass
@@ -23,9 +23,10 @@ function plain(value) {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
 }
 """
-READ = "place => { %s; const root = place.querySelector('.al-figure');" % PLAIN
-STATE = READ + " return plain(place.model.state); }"
-NUMBERS = READ + " return plain(root.figure.numbers()); }"
+STATE = f"place => {{ {PLAIN} return plain(place.model.state); }}"
+NUMBERS = f"root => {{ {PLAIN} return plain(root.figure.numbers()); }}"
+USABLE = """all => all.flatMap(
+  (node, place) => node.checkVisibility() && !node.disabled ? [place] : [])"""
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 # All figures alive and all formulas set: the moment a reader can use the page.
 READY = """async () => {
@@ -87,7 +88,7 @@ class Live:
 
     def numbers(self) -> Any:
         """What the figure says it draws."""
-        return revive(self.place.evaluate(NUMBERS))
+        return revive(self.place.locator(".al-figure").evaluate(NUMBERS))
 
     def pixels(self) -> bytes:
         settle(self.page)
@@ -95,7 +96,8 @@ class Live:
 
     def controls(self, selector: str) -> list[Locator]:
         """The controls a reader can see and use."""
-        return [c for c in self.place.locator(selector).all() if c.is_visible() and c.is_enabled()]
+        found = self.place.locator(selector)
+        return [found.nth(place) for place in found.evaluate_all(USABLE)]
 
 
 def drag_slider(slider: Locator, fraction: float) -> None:

@@ -31,7 +31,7 @@ def first_answer(live: Live) -> None:
     """A quiz has no slider: open the choices of the first question one by one."""
     check(live)
     pixels = live.pixels()
-    for choice in live.controls(".al-choice"):
+    for choice in live.controls("[role=group][aria-label^=Choices] button"):
         choice.click()
         settle(live.page)
         check(live)

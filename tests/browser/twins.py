@@ -4,6 +4,7 @@ A twin takes the figure's state (its traits, as the page holds them now) and giv
 page must show. It uses attnlab and torch, not a translation of the JavaScript.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -274,7 +275,7 @@ def _legal_way(way: Sequence[int], kernel: int, source: int, target: int, dilate
     """The drawn path starts and ends right, and every hop is one the kernel can make."""
     radius = (kernel - 1) // 2
     assert (way[0], way[-1]) == (source, target)
-    for layer, (here, there) in enumerate(zip(way, way[1:], strict=False)):
+    for layer, (here, there) in enumerate(itertools.pairwise(way)):
         gap = (radius + 1) ** layer if dilated else 1
         hop = abs(there - here)
         assert hop % gap == 0, f"the path {way} hops between the taps"

@@ -25,10 +25,14 @@ export function headScores(data, head) {
   return scores(data.q.subarray(head * L * D, (head + 1) * L * D), data.k.subarray(head * S * D, (head + 1) * S * D), L, S, D);
 }
 
+/** Scores divided by √D; given weights have nothing to scale. */
+export function scaleScores(data, raw, scaled) {
+  return data.q && scaled ? raw.map((s) => s / Math.sqrt(data.D)) : raw;
+}
+
 /** Scores, scaled scores, weights, sums and entropy (bits) of one head. `mask` is flat (L, S), 1 = may attend. */
-export function compute(data, { head = 0, temperature = 1, scaled = true, mask = null, raw = headScores(data, head) }) {
-  const scale = data.q && scaled ? 1 / Math.sqrt(data.D) : 1;
-  const scaledScores = scale === 1 ? raw : raw.map((s) => s * scale);
+export function compute(data, { head = 0, temperature = 1, scaled = true, mask = null }) {
+  const raw = headScores(data, head), scaledScores = scaleScores(data, raw, scaled);
   return { raw, scaledScores, ...attend(scaledScores, data.L, data.S, { temperature, mask }) };
 }
 
@@ -49,7 +53,7 @@ function render(context) {
   const start = Object.fromEntries(CHOICES.map((key) => [key, model.get(key)]));
   const figure = frame(context, { name: "attention-heatmap", numbers });
 
-  let data, queries, keys, names, raws; // from Python, until it changes them
+  let data, queries, keys, names, kept; // from Python, until it changes them; kept: scores of each head
   let mask, preset, shown;              // from the choices
   let active = null;                    // the cell under the pointer or the keyboard cursor: [row, column]
 
@@ -97,7 +101,7 @@ function render(context) {
   function reload() {
     data = unpackData({ weights: model.get("weights"), q: model.get("q"), k: model.get("k") });
     const { H, L, S } = data;
-    raws = Array.from({ length: H }, () => null);
+    kept = Array.from({ length: H }, () => null);
     queries = model.get("tokens");
     keys = model.get("key_tokens")?.length ? model.get("key_tokens") : queries;
     const given = model.get("head_names");
@@ -115,7 +119,16 @@ function render(context) {
     metrics = null;
     update();
   }
-  const rawOf = (h) => (raws[h] ??= headScores(data, h));
+  /** `compute` of one head, with the scores kept from the last time: only the softmax runs again. */
+  function attendNow(head) {
+    const scale = model.get("scaled");
+    if (kept[head]?.scale !== scale) {
+      const raw = kept[head]?.raw ?? headScores(data, head);
+      kept[head] = { scale, raw, scaledScores: scaleScores(data, raw, scale) };
+    }
+    const { raw, scaledScores } = kept[head];
+    return { raw, scaledScores, ...attend(scaledScores, data.L, data.S, { temperature: model.get("temperature"), mask }) };
+  }
   const headNow = () => Math.min(model.get("head"), data.H - 1);
 
   function readMask() {
@@ -130,10 +143,9 @@ function render(context) {
   function update() {
     readMask();
     blockedPath = null;
-    const options = { temperature: model.get("temperature"), scaled: model.get("scaled"), mask };
-    shown = compute(data, { head: headNow(), raw: rawOf(headNow()), ...options });
+    shown = attendNow(headNow());
     thumbs.forEach(({ node, picture }, h) => {
-      const w = h === headNow() ? shown.weights : compute(data, { head: h, raw: rawOf(h), ...options }).weights;
+      const w = h === headNow() ? shown.weights : attendNow(h).weights;
       fillPixels(picture.pixels, w);
       picture.context.putImageData(picture.pixels, 0, 0);
       node.setAttribute("aria-checked", String(h === headNow()));
@@ -153,19 +165,18 @@ function render(context) {
   }
 
   function fillPixels(image, weights) {
-    const { table } = figure.theme, to = image.data, { S } = data;
-    const blocked = figure.theme.dark ? [38, 43, 52] : [228, 228, 222];
+    const { table } = figure.theme, to = image.data;
+    const [r, g, b] = figure.theme.dark ? [38, 43, 52] : [228, 228, 222];
     for (let c = 0; c < weights.length; c++) {
       const at = 4 * c;
       if (mask[c]) {
         const from = 3 * Math.round(255 * Math.min(1, tint(weights[c])));
         to[at] = table[from]; to[at + 1] = table[from + 1]; to[at + 2] = table[from + 2];
       } else {
-        [to[at], to[at + 1], to[at + 2]] = blocked;
+        to[at] = r; to[at + 1] = g; to[at + 2] = b;
       }
       to[at + 3] = 255;
     }
-    return S;
   }
 
   function buildThumbs() {
@@ -497,8 +508,11 @@ function render(context) {
     else return;
     event.preventDefault();
   });
+  let pressed = false; // a click also focuses, but the pointer has chosen its cell
+  figure.listen(map, "pointerdown", () => { pressed = true; });
   figure.listen(map, "focus", () => {
-    if (map.matches(":focus-visible") && !active) { point([0, 0]); speak(); }
+    if (!pressed && !active) { point([0, 0]); speak(); }
+    pressed = false;
   });
 
   // ---- life
@@ -523,7 +537,7 @@ function render(context) {
   function numbers() {
     const { L, S } = data;
     readMask();
-    const now = compute(data, { head: headNow(), raw: rawOf(headNow()), temperature: model.get("temperature"), scaled: model.get("scaled"), mask });
+    const now = attendNow(headNow());
     return {
       weights: nested(now.weights, L, S), temperature: model.get("temperature"), head: headNow(),
       mask: nested(mask, L, S).map((row) => row.map(Boolean)), entropy: [...now.bits], rowSums: [...now.sums],

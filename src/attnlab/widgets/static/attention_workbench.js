@@ -206,7 +206,7 @@ function render(context) {
   }
 
   // ---- where a number comes from
-  /** Cells that made a cell, as [matrix, row or null, column or null], and the sum in words. */
+  /** Cells that made a cell, as [matrix, row or null, column or null], and the sum, or words where there is none. */
   function origin(key, i, j) {
     const { L, E, D, V } = given;
     const line = (m, columns, r) => Array.from({ length: columns }, (_, c) => values(m)[r * columns + c]);
@@ -220,14 +220,15 @@ function render(context) {
         return { from: [["x", i, null], [w, null, j]], text: sum(line("x", E, i), column(w, E, width, j)), result: values(key)[i * width + j] };
       }
       case "scores": return { from: [["q", i, null], ["k", j, null]], text: sum(line("q", D, i), line("k", D, j)), result: now.scores[c] };
-      case "scaled": return { from: [["scores", i, j]], text: model.get("scaled") ? `${nice(now.scores[c], 2)} / √${D}` : `${nice(now.scores[c], 2)}, not scaled`, result: now.scaled[c] };
-      case "masked": return { from: [["scaled", i, j]], text: mask[c] ? `may attend, stays ${nice(now.scaled[c], 2)}` : "may not attend", result: now.masked[c] };
+      case "scaled": return { from: [["scores", i, j]], text: model.get("scaled") ? `${nice(now.scores[c], 2)} / √${D}` : null, words: "not scaled, stays", result: now.scaled[c] };
+      case "masked": return { from: [["scaled", i, j]], words: mask[c] ? "may attend, stays" : "may not attend, becomes", result: now.masked[c] };
       case "weights": {
         const power = (s) => (t === 1 ? `e^${factor(s)}` : `e^(${nice(s, 2)}/${t.toFixed(2)})`);
         const row = line("masked", L, i).filter(Number.isFinite);
         return {
           from: [["masked", i, null]],
-          text: !row.length ? "nothing to attend to" : !mask[c] ? "masked" : `${power(now.masked[c])} / (${row.map(power).join(" + ")})`, result: now.weights[c],
+          text: mask[c] ? `${power(now.masked[c])} / (${row.map(power).join(" + ")})` : null,
+          words: row.length ? "masked, weighs" : "nothing to attend to, weighs", result: now.weights[c],
         };
       }
       case "output": return { from: [["weights", i, null], ["v", null, j]], text: sum(line("weights", L, i), column("v", L, V, j)), result: now.output[i * V + j] };
@@ -249,7 +250,7 @@ function render(context) {
         if ((row === null || Math.floor(c / views[m].columns) === row) && (column === null || c % views[m].columns === column)) cell.closest("td").classList.add("al-from");
       });
     tell("");
-    readout.append(make("b", {}, place(key, i, j)), ` = ${made.text} = `, make("b", {}, nice(made.result, key === "weights" ? 3 : 2)));
+    readout.append(make("b", {}, place(key, i, j)), made.text ? ` = ${made.text} = ` : `: ${made.words} `, make("b", {}, nice(made.result, key === "weights" ? 3 : 2)));
   }
   function clear() {
     pointed = null;

@@ -112,7 +112,9 @@ export function frame({ model, el }, { name, numbers }) {
   const body = make("div.al-body");
   const caption = make("div.al-caption");
   const live = make("div.al-sr", { "aria-live": "polite" });
-  const root = make(`section.al-figure.al-${name}`, { role: "figure" }, title, controls, body, caption, live);
+  const root = make(`section.al-figure.al-${name}`, {
+    role: "figure", "data-lm-suppress-shortcuts": "true", // JupyterLab's own keys stay out of the figure
+  }, title, controls, body, caption, live);
   root.figure = { numbers };
   el.replaceChildren(root);
 
@@ -172,6 +174,14 @@ export function frame({ model, el }, { name, numbers }) {
     dispose: () => { for (const callback of undo.splice(0)) callback(); },
   };
   const save = () => model.save_changes();
+  // A key that a control uses must not also turn the slide. Escape gives the keyboard back to the page.
+  handle.listen(root, "keydown", (event) => {
+    const uses = event.target.matches("input, select, textarea, [role=application]") ||
+      (event.target.matches("button") && (event.key === " " || event.key === "Enter"));
+    if (!uses && !event.defaultPrevented) return;
+    event.stopPropagation();
+    if (event.key === "Escape" && !event.defaultPrevented) event.target.blur();
+  });
   const themed = [];
   const retheme = () => {
     const theme = pageTheme();

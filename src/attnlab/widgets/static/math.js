@@ -9,19 +9,31 @@
  * @returns {Float64Array}
  */
 export function softmax(scores, { temperature = 1, mask = null } = {}) {
-  const n = scores.length;
-  const out = new Float64Array(n);
-  let top = -Infinity;
-  for (let j = 0; j < n; j++) if ((!mask || mask[j]) && scores[j] > top) top = scores[j];
-  if (top === -Infinity) return out;
-  let sum = 0;
-  for (let j = 0; j < n; j++) {
-    if (mask && !mask[j]) continue;
-    out[j] = Math.exp((scores[j] - top) / temperature);
-    sum += out[j];
-  }
-  for (let j = 0; j < n; j++) out[j] /= sum;
+  const out = new Float64Array(scores.length);
+  softmaxInto(out, scores, 0, scores.length, temperature, mask);
   return out;
+}
+
+/**
+ * Softmax of the n scores from `start` on, written to the same places of `out` (which holds zeros).
+ * Returns the entropy in bits: with z = (score − top) / T and Z = Σ exp z it is (ln Z − Σ w·z) / ln 2,
+ * which needs one logarithm a row instead of one a cell.
+ */
+function softmaxInto(out, scores, start, n, temperature, mask) {
+  const end = start + n;
+  let top = -Infinity;
+  for (let c = start; c < end; c++) if ((!mask || mask[c]) && scores[c] > top) top = scores[c];
+  if (top === -Infinity) return 0; // nothing to attend to
+  let sum = 0, dot = 0;
+  for (let c = start; c < end; c++) {
+    if (mask && !mask[c]) continue;
+    const z = (scores[c] - top) / temperature, e = Math.exp(z);
+    out[c] = e;
+    sum += e;
+    if (e > 0) dot += e * z;
+  }
+  for (let c = start; c < end; c++) out[c] /= sum;
+  return Math.max(0, (Math.log(sum) - dot / sum) / Math.LN2);
 }
 
 /** Entropy in bits of one row of weights: 0 = one token gets everything, log2(n) = uniform. */
@@ -72,14 +84,12 @@ export function presetMask(name, L, S, { radius = 1, padding = 1 } = {}) {
   return out;
 }
 
-/** Softmax, sum and entropy of every row of flat scores (L, S). */
+/** Softmax, sum and entropy (bits) of every row of flat scores (L, S). */
 export function attend(values, L, S, { temperature = 1, mask = null } = {}) {
   const weights = new Float64Array(L * S), sums = new Float64Array(L), bits = new Float64Array(L);
   for (let i = 0; i < L; i++) {
-    const row = softmax(values.subarray(i * S, (i + 1) * S), { temperature, mask: mask?.subarray(i * S, (i + 1) * S) });
-    weights.set(row, i * S);
-    for (let j = 0; j < S; j++) sums[i] += row[j];
-    bits[i] = entropy(row);
+    bits[i] = softmaxInto(weights, values, i * S, S, temperature, mask);
+    for (let c = i * S; c < (i + 1) * S; c++) sums[i] += weights[c];
   }
   return { weights, sums, bits };
 }

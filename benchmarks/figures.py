@@ -1,0 +1,113 @@
+"""How long a live figure takes to repaint while its slider is dragged, in a headless Chromium.
+
+    python benchmarks/figures.py
+
+The attention heatmap with 64 × 64 tokens and 12 heads is opened from a file, as on a USB stick.
+Each step of the temperature recomputes all heads and repaints the map and the thumbnails.
+`repaint` is the time from the start of the frame until the canvas has its pixels: a pixel is read
+back, so that drawing which the browser puts off is counted too. The quietest of three rounds
+counts, since the clock on the wall also ticks for others.
+
+Bar: median repaint < 16 ms, one frame of a 60 Hz screen.
+"""
+
+import argparse
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from statistics import median, quantiles
+
+import torch
+from playwright.sync_api import sync_playwright
+
+from attnlab.widgets import AttentionHeatmap, static_page
+
+BAR = 16.0  # ms
+
+# Callbacks of one frame run in the order they were asked for: before, the figure's paint, after.
+DRAG = """async (steps) => {
+  const range = document.querySelector('.al-figure input[type=range]');
+  const map = document.querySelector('.al-map canvas');
+  const low = Number(range.min), high = Number(range.max);
+  const { figure } = document.querySelector('.al-figure');
+  const times = [], entropies = new Set();
+  for (let s = 0; s < steps; s++) {
+    const one = await new Promise((done) => {
+      let start;
+      requestAnimationFrame(() => { start = performance.now(); });
+      range.value = low + ((high - low) * ((s * 37) % steps)) / steps;
+      range.dispatchEvent(new Event('input', { bubbles: true }));
+      requestAnimationFrame(() => {
+        map.getContext('2d').getImageData(0, 0, 1, 1);
+        done(performance.now() - start);
+      });
+    });
+    times.push(one);
+    entropies.add(figure.numbers().entropy.join());
+  }
+  return { times, distinct: entropies.size };
+}"""
+
+
+def figure(tokens: int = 64, heads: int = 12, width: int = 32) -> AttentionHeatmap:
+    generator = torch.Generator().manual_seed(0)
+    q, k = (torch.randn(heads, tokens, width, generator=generator) for _ in range(2))
+    return AttentionHeatmap(q=q, k=k, tokens=[f"t{i}" for i in range(tokens)], mask="causal")
+
+
+def chromium() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if not found:
+        raise SystemExit("No Chromium found: install it or set CHROMIUM to its path.")
+    return found
+
+
+def measure(steps: int = 60, tokens: int = 64, heads: int = 12) -> dict[str, float]:
+    """Milliseconds a repaint takes: median, 95th percentile; and how many steps were drawn."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        place = Path(folder)
+        script, style = static_page.write_assets(place)
+        page_file = place / "figure.html"
+        page_file.write_text(
+            f'<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="{style}">'
+            f'<script defer src="{script}"></script><body>{figure(tokens, heads).to_html()}',
+            encoding="utf-8",
+        )
+        browser = playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(page_file.as_uri())
+        page.wait_for_selector('[data-mounted="yes"] .al-map canvas')
+        page.evaluate(DRAG, 10)  # warm up
+        rounds = [page.evaluate(DRAG, steps) for _ in range(3)]
+        browser.close()
+    seen = min(rounds, key=lambda r: median(r["times"]))
+    return {
+        "repaint_ms": median(seen["times"]),
+        "p95_ms": quantiles(seen["times"], n=20)[-1],
+        "steps": steps,
+        "distinct": seen["distinct"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--tokens", type=int, default=64)
+    parser.add_argument("--heads", type=int, default=12)
+    given = parser.parse_args()
+    seen = measure(given.steps, given.tokens, given.heads)
+    verdict = "held" if seen["repaint_ms"] < BAR else "BROKEN"
+    print(
+        f"heatmap {given.tokens}×{given.tokens}, {given.heads} heads: median repaint "
+        f"{seen['repaint_ms']:.1f} ms, 95% within {seen['p95_ms']:.1f} ms "
+        f"({seen['steps']:.0f} steps, {seen['distinct']:.0f} different maps); "
+        f"bar {BAR:.0f} ms {verdict}"
+    )
+
+
+if __name__ == "__main__":
+    main()

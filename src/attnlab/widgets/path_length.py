@@ -50,9 +50,10 @@ class PathLength(LiveFigure):
             raise FigureError(f"layers is the string {layers!r}: give a list, [{layers!r}].")
         if n is None:
             n = 8 if isinstance(tokens, str) or not len(tokens) else len(tokens)
+        n = _drawable(n)
         last = n - 1 if target is None else target
         for name, place in (("source", source), ("target", last)):
-            if not 0 <= place < max(n, 1):
+            if not 0 <= place < n:
                 raise FigureError(f"{name} is {place}: with n={n} tokens, 0 to {n - 1} exist.")
         super().__init__(
             n=n,
@@ -71,9 +72,7 @@ class PathLength(LiveFigure):
 
     @validate("n")
     def _tokens(self, proposal: Any) -> int:
-        if not 2 <= proposal["value"] <= LONGEST:
-            raise FigureError(f"n is {proposal['value']}: the figure draws 2 to {LONGEST} tokens.")
-        return proposal["value"]
+        return _drawable(proposal["value"])
 
     @validate("kernel")
     def _odd(self, proposal: Any) -> int:
@@ -110,3 +109,9 @@ class PathLength(LiveFigure):
         if not kinds or len(set(kinds)) < len(kinds):
             raise FigureError(f"layers is {kinds}: name at least one kind, and each only once.")
         return kinds
+
+
+def _drawable(n: int) -> int:
+    if not 2 <= n <= LONGEST:
+        raise FigureError(f"n is {n}: the figure draws 2 to {LONGEST} tokens.")
+    return n

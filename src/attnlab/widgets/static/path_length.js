@@ -69,7 +69,6 @@ function render(context) {
   const { model } = context;
   const state = () => compute(Object.fromEntries(["n", "kernel", "dilated", "source", "target", "width"].map((key) => [key, model.get(key)])));
   const figure = frame(context, { name: "path-length", numbers: state });
-  keepKeys(figure);
 
   const length = slider({ label: "Tokens n", min: 2, max: 16, step: 1, value: model.get("n"), input: setLength });
   const kernel = choice({
@@ -336,14 +335,6 @@ function render(context) {
     if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); }
   });
   return figure.dispose;
-}
-
-/** Arrow keys and the space bar belong to the focused control, not to the slides or the notebook around it. */
-function keepKeys(figure) {
-  figure.root.dataset.lmSuppressShortcuts = "true";
-  figure.listen(figure.root, "keydown", (event) => {
-    if (/^(Arrow|Page|Home|End|Enter| )/.test(event.key)) event.stopPropagation();
-  });
 }
 
 export default { render };

@@ -85,7 +85,6 @@ function render(context) {
   const answers = () => fitting(questions(), model.get("answers"));
   const numbers = () => compute(questions(), answers());
   const figure = frame(context, { name: "quiz", numbers });
-  keepKeys(figure);
 
   const dots = make("div.al-q-dots", { role: "group", "aria-label": "Questions" });
   const count = make("span.al-q-count");
@@ -247,14 +246,6 @@ function render(context) {
   figure.on("answers", () => figure.schedule(paint));
   figure.on(["questions", "key"], () => figure.schedule(() => { load(); build(); }));
   return figure.dispose;
-}
-
-/** Arrow keys and the space bar belong to the focused control, not to the slides or the notebook around it. */
-function keepKeys(figure) {
-  figure.root.dataset.lmSuppressShortcuts = "true";
-  figure.listen(figure.root, "keydown", (event) => {
-    if (/^(Arrow|Page|Home|End|Enter| )/.test(event.key)) event.stopPropagation();
-  });
 }
 
 export default { render };

@@ -110,7 +110,6 @@ function render(context) {
     return compute(sample.at(dims), { dims, scaled, keys: sample.keys, query: model.get("query") }, spreadAt(dims, scaled));
   };
   const figure = frame(context, { name: "scale-histogram", numbers: state });
-  keepKeys(figure);
 
   const dims = slider({
     label: "Width d", min: 0, max: Math.log2(LARGEST), step: 1, value: Math.log2(model.get("dims")),
@@ -259,7 +258,7 @@ function render(context) {
     const whole = columns === 2 ? Math.max(200, Math.floor(width)) : wide;
     const high = Math.round((columns === 3 ? 15 : 13.5) * em);
 
-    bell.name.textContent = `${now.keys * now.rows} random pairs`;
+    bell.name.textContent = `q·k of ${now.keys * now.rows} random pairs`;
     bell.place.replaceChildren(drawBell(now, wide, high));
     fill(bell.words, [
       ["variance", `${short(now.variance)}`, `theory ${now.scaled ? "1" : `d = ${now.dims}`}`],
@@ -308,14 +307,6 @@ function render(context) {
     if (now > 0 && Math.abs(now - width) > 0.5) { width = now; paint(); }
   });
   return figure.dispose;
-}
-
-/** Arrow keys and the space bar belong to the focused control, not to the slides or the notebook around it. */
-function keepKeys(figure) {
-  figure.root.dataset.lmSuppressShortcuts = "true";
-  figure.listen(figure.root, "keydown", (event) => {
-    if (/^(Arrow|Page|Home|End|Enter| )/.test(event.key)) event.stopPropagation();
-  });
 }
 
 export default { render };

@@ -28,7 +28,6 @@ function render(context) {
   const { model } = context;
   const state = () => compute(model.get("scores"), model.get("temperature"));
   const figure = frame(context, { name: "softmax-temperature", numbers: state });
-  keepKeys(figure);
 
   const heat = slider({
     label: "Temperature T", min: 0.05, max: 20, log: true, detents: PRESETS, value: model.get("temperature"),
@@ -106,14 +105,6 @@ function render(context) {
   figure.on(["temperature", "scores"], () => figure.schedule(paint));
   figure.on("labels", () => figure.schedule(rebuild));
   return figure.dispose;
-}
-
-/** Arrow keys and the space bar belong to the focused control, not to the slides or the notebook around it. */
-function keepKeys(figure) {
-  figure.root.dataset.lmSuppressShortcuts = "true";
-  figure.listen(figure.root, "keydown", (event) => {
-    if (/^(Arrow|Page|Home|End|Enter| )/.test(event.key)) event.stopPropagation();
-  });
 }
 
 export default { render };

@@ -24,6 +24,7 @@ from playwright.sync_api import sync_playwright
 from attnlab.widgets import AttentionHeatmap, static_page
 
 BAR = 16.0  # ms
+TOKENS, HEADS = 64, 12
 
 # Callbacks of one frame run in the order they were asked for: before, the figure's paint, after.
 DRAG = """async (steps) => {
@@ -50,7 +51,7 @@ DRAG = """async (steps) => {
 }"""
 
 
-def figure(tokens: int = 64, heads: int = 12, width: int = 32) -> AttentionHeatmap:
+def figure(tokens: int = TOKENS, heads: int = HEADS, width: int = 32) -> AttentionHeatmap:
     generator = torch.Generator().manual_seed(0)
     q, k = (torch.randn(heads, tokens, width, generator=generator) for _ in range(2))
     return AttentionHeatmap(q=q, k=k, tokens=[f"t{i}" for i in range(tokens)], mask="causal")
@@ -64,7 +65,7 @@ def chromium() -> str:
     return found
 
 
-def measure(steps: int = 60, tokens: int = 64, heads: int = 12) -> dict[str, float]:
+def measure(steps: int = 60) -> dict[str, float]:
     """Milliseconds a repaint takes: median, 95th percentile; and how many steps were drawn."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         place = Path(folder)
@@ -72,7 +73,7 @@ def measure(steps: int = 60, tokens: int = 64, heads: int = 12) -> dict[str, flo
         page_file = place / "figure.html"
         page_file.write_text(
             f'<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="{style}">'
-            f'<script defer src="{script}"></script><body>{figure(tokens, heads).to_html()}',
+            f'<script defer src="{script}"></script><body>{figure().to_html()}',
             encoding="utf-8",
         )
         browser = playwright.chromium.launch(
@@ -96,13 +97,10 @@ def measure(steps: int = 60, tokens: int = 64, heads: int = 12) -> dict[str, flo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--tokens", type=int, default=64)
-    parser.add_argument("--heads", type=int, default=12)
-    given = parser.parse_args()
-    seen = measure(given.steps, given.tokens, given.heads)
+    seen = measure(parser.parse_args().steps)
     verdict = "held" if seen["repaint_ms"] < BAR else "BROKEN"
     print(
-        f"heatmap {given.tokens}×{given.tokens}, {given.heads} heads: median repaint "
+        f"heatmap {TOKENS}×{TOKENS}, {HEADS} heads: median repaint "
         f"{seen['repaint_ms']:.1f} ms, 95% within {seen['p95_ms']:.1f} ms "
         f"({seen['steps']:.0f} steps, {seen['distinct']:.0f} different maps); "
         f"bar {BAR:.0f} ms {verdict}"

@@ -95,7 +95,7 @@ function render(context) {
   figure.body.append(layout);
 
   const offscreen = document.createElement("canvas");
-  let pixels, thumbs = [];
+  let pixels, thumbs = [], stale = 0; // stale: the first thumbnail yet to be drawn
 
   // ---- data
   function reload() {
@@ -144,13 +144,8 @@ function render(context) {
     readMask();
     blockedPath = null;
     shown = attendNow(headNow());
-    thumbs.forEach(({ node, picture }, h) => {
-      const w = h === headNow() ? shown.weights : attendNow(h).weights;
-      fillPixels(picture.pixels, w);
-      picture.context.putImageData(picture.pixels, 0, 0);
-      node.setAttribute("aria-checked", String(h === headNow()));
-      node.tabIndex = h === headNow() ? 0 : -1;
-    });
+    stale = 0;
+    paintThumbs();
     fillPixels(pixels, shown.weights);
     offscreen.getContext("2d").putImageData(pixels, 0, 0);
     heads.value = headNow();
@@ -162,6 +157,19 @@ function render(context) {
     padding.hidden = model.get("mask") !== "padding";
     scaled.value = model.get("scaled");
     paint();
+  }
+
+  /** All thumbnails in this frame; those of huge maps one a frame, so that the slider stays smooth. */
+  function paintThumbs() {
+    const most = data.H * data.L * data.S > 120_000 ? stale + 1 : thumbs.length;
+    for (; stale < Math.min(most, thumbs.length); stale++) {
+      const { node, picture } = thumbs[stale], chosen = stale === headNow();
+      fillPixels(picture.pixels, chosen ? shown.weights : attendNow(stale).weights);
+      picture.context.putImageData(picture.pixels, 0, 0);
+      node.setAttribute("aria-checked", String(chosen));
+      node.tabIndex = chosen ? 0 : -1;
+    }
+    if (stale < thumbs.length) figure.schedule(paintThumbs);
   }
 
   function fillPixels(image, weights) {

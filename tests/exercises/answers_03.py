@@ -71,6 +71,21 @@ def swaps_the_roles(q, k):
     return (k @ q.mT / math.sqrt(q.shape[-1])).softmax(-1)
 
 
+@wrong("03.1", "This is softmax(0.500 · q kᵀ). With D = 9, 1/√D is 0.333.")
+def scale_typed_in_by_hand(q, k):
+    return (q @ k.mT / 2).softmax(-1)
+
+
+@wrong("03.1", "say `dim=-1`")
+def axis_left_to_torch(q, k):
+    return F.softmax(q @ k.mT / math.sqrt(q.shape[-1]))
+
+
+@wrong("03.1", "take the one in `math`")
+def root_of_a_number(q, k):
+    return torch.softmax(q @ k.mT / torch.sqrt(q.shape[-1]), dim=-1)
+
+
 @right("03.1")
 def by_einsum_and_exp(q, k):
     scores = torch.einsum("...id,...jd->...ij", q, k) * q.shape[-1] ** -0.5
@@ -137,6 +152,16 @@ def floats(n, m):
 @wrong("03.2", "axes are swapped")
 def keys_by_queries(n, m):
     return (torch.arange(m)[None] <= torch.arange(m - n, m)[:, None]).T
+
+
+@wrong("03.2", "they lie in the past of every query")
+def forgets_the_cache(n, m):
+    return torch.cat([torch.zeros(n, m - n), torch.ones(n, n).tril()], dim=1).bool()
+
+
+@wrong("03.2", "True = may attend")
+def large_negative_numbers(n, m):
+    return torch.where(torch.ones(n, m).tril(m - n) > 0, 0.0, -1e9)
 
 
 @right("03.2")
@@ -225,6 +250,27 @@ def edits_the_softmax(q, k, v, mask):
     return weights @ v
 
 
+@wrong("03.3", "0 · inf and inf − inf are nan")
+def multiplies_by_infinity(q, k, v, mask):
+    return (scores_of(q, k) + (~mask) * -torch.inf).softmax(-1) @ v
+
+
+@wrong("03.3", "Entry by entry it is `~`")
+def not_instead_of_tilde(q, k, v, mask):
+    return scores_of(q, k).masked_fill(not mask, -torch.inf).softmax(-1) @ v
+
+
+@wrong("03.3", "The softmax runs over the queries")
+def shares_among_the_queries(q, k, v, mask):
+    return scores_of(q, k).masked_fill(~mask, -torch.inf).softmax(-2).nan_to_num(0.0) @ v
+
+
+@wrong("03.3", "changed its argument `mask` in place")
+def opens_empty_rows_in_place(q, k, v, mask):
+    mask[~mask.any(-1)] = True
+    return scores_of(q, k).masked_fill(~mask, -torch.inf).softmax(-1) @ v
+
+
 @right("03.3")
 def right_attention(q, k, v, mask):
     e = scores_of(q, k).exp() * mask
@@ -292,7 +338,19 @@ def values_out_of_order(x, context, w_q, w_k, w_v):
     return attend(x @ w_q, context @ w_k, context.flip(-2) @ w_v)
 
 
-@wrong("03.4", "It was called with x (3, 4), context (5, 4)")
+@wrong("03.4", "swaps only the last two")
+def turns_the_batch_round(x, context, w_q, w_k, w_v):
+    scores = (x @ w_q) @ (context @ w_k).T / math.sqrt(w_q.shape[-1])
+    return scores.softmax(-1) @ (context @ w_v)
+
+
+@wrong("03.4", "something in it is random")
+def layers_of_its_own(x, context, w_q, w_k, w_v):
+    layers = [torch.nn.Linear(*w.shape) for w in (w_q, w_k, w_v)]
+    return attend(layers[0](x), layers[1](context), layers[2](context))
+
+
+@wrong("03.4", "the weights belong to the tokens of context")
 def values_of_x(x, context, w_q, w_k, w_v):
     return attend(x @ w_q, context @ w_k, x @ w_v)
 

@@ -19,9 +19,9 @@ class Part:
     cells: dict[str, str] = field(default_factory=dict)  # statement, stub, solution, check
     before: str = ""
 
-    def run(self, kind: str, folder: Path, **names: Any) -> dict[str, Any]:
+    def run(self, kind: str, folder: Path) -> dict[str, Any]:
         """Run what comes before, then this cell: from real files, so that it has a source."""
-        space: dict[str, Any] = dict(names)
+        space: dict[str, Any] = {}
         for name, code in ((f"before_{kind}", self.before), (kind, self.cells[kind])):
             file = folder / f"{self.id}_{name}.py"
             file.write_text(code, encoding="utf-8")

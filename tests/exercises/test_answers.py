@@ -81,8 +81,8 @@ def test_the_chapter_agrees_with_the_checker(id, tmp_path):
     assert f"Exercise {id.lstrip('0')} " in heading
     assert exercise.title in heading
     asked = []
-    space = part.run("solution", tmp_path, check=lambda id, answer: asked.append((id, answer)))
-    exec(part.cells["check"], space)
+    space = part.run("solution", tmp_path)
+    exec(part.cells["check"], space, {"check": lambda id, answer: asked.append((id, answer))})
     assert asked == [(id, space[exercise.call.split("(")[0]])]
 
 

@@ -421,6 +421,9 @@ def test_not_implemented_is_unfinished(mean):
         (torch.tensor(2.0), 2.0, True),
         (True, 1, False),
         ("a", "a", True),
+        (np.ones(3), np.ones(3), True),
+        (np.ones(3), np.ones(2), False),
+        (np.ones(3), torch.ones(3), False),
         (None, 1.0, False),
     ],
 )

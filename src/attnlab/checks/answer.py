@@ -70,9 +70,7 @@ class Answer:
                 raise Mistake(
                     f"`{self.name}` changed its argument `{name}` in place, and whoever called "
                     "it still needs it.",
-                    likely=f"`{name} = {name} / 2` makes a new tensor; `{name} /= 2`, "
-                    f"`{name}[0] = 2` and "
-                    f"`{name}.div_(2)` change the old one.",
+                    likely=_instead(name, before),
                 )
         if call.seen is None:
             raise Mistake(
@@ -84,14 +82,14 @@ class Answer:
             self._look(call.seen, self.reference(*given), describe(names, given))
         return call.seen
 
-    def must_match(self, *given: Any) -> None:
+    def must_match(self, *given: Any, likely: str = "") -> None:
         """Every value equals the reference's."""
         seen = self(*given)
         assert self.reference is not None, f"{self.call}: must_match needs a reference"
         expected = self.reference(*given)
         if not close(seen, expected):
             names = argument_names(self.call)
-            raise Mistake(f"With {describe(names, given)}, {difference(seen, expected)}.")
+            raise Mistake(f"With {describe(names, given)}, {difference(seen, expected)}.", likely)
 
     def gradients_must_match(self, *given: Any) -> None:
         """Training can go through it: the gradients of float arguments are finite and right."""
@@ -146,10 +144,10 @@ class Answer:
                 look_for_nan(seen, given)
         elif isinstance(expected, Tensor) or not _alike(seen, expected):
             likely = ""
-            if isinstance(expected, Tensor):
-                likely = "Stay in torch from beginning to end: only then can gradients flow."
-            if isinstance(expected, Tensor) and isinstance(seen, tuple | list) and len(seen) > 1:
+            if isinstance(seen, tuple | list) and any(isinstance(x, Tensor) for x in seen):
                 likely = "Return that one tensor and nothing else."
+            elif isinstance(expected, Tensor):
+                likely = "Stay in torch from beginning to end."
             raise Mistake(f"`{self.name}` returned {a_kind_of(seen)}, {wanted}.", likely)
 
 
@@ -171,7 +169,7 @@ def look_at_tensor(
         )
     if seen.dtype != dtype:
         short, long = (str(d).removeprefix("torch.") for d in (seen.dtype, dtype))
-        raise Mistake(f"The result holds {short} values, {wanted} of {long}.")
+        raise Mistake(f"The result holds {short} values, expected {long}.")
 
 
 def look_for_nan(seen: Tensor, given: str) -> None:
@@ -198,6 +196,18 @@ def describe(names: list[str], given: tuple[Any, ...]) -> str:
         for name, value in zip(names, given, strict=True)
     ]
     return ", ".join(parts)
+
+
+def _instead(name: str, value: Any) -> str:
+    """How to make a new tensor where an old one was changed."""
+    if isinstance(value, Tensor) and kind(value) == "bool":
+        return (
+            f"`{name} = {name} | other` makes a new mask; `{name}[0] = True` changes the old one."
+        )
+    return (
+        f"`{name} = {name} / 2` makes a new tensor; `{name} /= 2`, `{name}[0] = 2` and "
+        f"`{name}.div_(2)` change the old one."
+    )
 
 
 def _leaves(given: tuple[Any, ...]) -> tuple[Any, ...]:

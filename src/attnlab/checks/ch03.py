@@ -19,6 +19,7 @@ from attnlab.checks.ch03_suspects import CAUSAL, CROSS, MASKED, WEIGHTS, lower_r
 from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.scores import dot
 
 # 03.1 ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -52,8 +53,19 @@ def every_row_sums_to_one(answer: Answer) -> None:
 
 @weights_by_hand.property
 def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
-    answer.must_match(numbers(3, 4), numbers(5, 4, seed=1))
-    answer.must_match(numbers(2, 9, seed=2), numbers(6, 9, seed=3))
+    for q, k in ((numbers(3, 4), numbers(5, 4, seed=1)), (numbers(2, 9), numbers(6, 9, seed=1))):
+        answer.must_match(q, k, likely=scale_seen(answer(q, k), q, k))
+
+
+def scale_seen(seen: Tensor, q: Tensor, k: Tensor) -> str:
+    """Are these softmax(c · q kᵀ) for some c? Then name it; otherwise the scores are wrong."""
+    scores = dot(q, k)
+    logs = seen.log()
+    x, y = scores - scores.mean(-1, keepdim=True), logs - logs.mean(-1, keepdim=True)
+    c, right = float((x * y).sum() / (x * x).sum()), q.shape[-1] ** -0.5
+    if close(y, c * x):
+        return f"This is softmax({c:.3f} · q kᵀ). With D = {q.shape[-1]}, 1/√D is {right:.3f}."
+    return "The rows sum to 1, so look at the scores: dot products of q and k, divided by √D."
 
 
 @weights_by_hand.property
@@ -100,14 +112,18 @@ def must_be_causal(answer: Answer, queries: int, keys: int) -> None:
         if not torch.equal(seen[i], expected[i]):
             raise Mistake(
                 f"In my_causal_mask({queries}, {keys}) row {i} is {picture(seen[i])}, expected "
-                f"{picture(expected[i])} "
-                "(■ = may attend)."
+                f"{picture(expected[i])} (■ = may attend).",
+                likely="The last query sees all keys, the one before it all but the last.",
             )
 
 
 @causal_mask.property
 def it_is_a_bool_mask_of_the_right_shape(answer: Answer) -> None:
-    answer(3, 5)
+    try:
+        answer(3, 5)
+    except Mistake as mistake:
+        true = "This course keeps masks as bool tensors, True = may attend."
+        raise type(mistake)(mistake.seen, mistake.likely or true) from None
 
 
 @causal_mask.property
@@ -147,6 +163,8 @@ def a_case(*front: int) -> tuple[Tensor, Tensor, Tensor]:
     return numbers(*front, 3, 4), numbers(*front, 5, 4, seed=1), numbers(*front, 5, 6, seed=2)
 
 
+# Every row and every column has both, so that no mistake yields nan by chance.
+MIXED = torch.tensor([[1, 0, 1, 1, 0], [1, 1, 0, 0, 1], [0, 1, 1, 0, 1]], dtype=torch.bool)
 # Some keys are hidden from every query, some from one; no row is empty.
 SOME = torch.tensor([[1, 0, 1, 1, 0], [1, 1, 0, 1, 0], [0, 0, 1, 0, 0]], dtype=torch.bool)
 # The second query sees nothing.
@@ -154,8 +172,14 @@ EMPTY = torch.tensor([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 0, 1, 0, 0]], dtype=
 
 
 @masked_attention.property
+def there_is_one_value_for_each_query(answer: Answer) -> None:
+    answer(*a_case(), MIXED)
+
+
+@masked_attention.property
 def nothing_hidden_is_plain_attention(answer: Answer) -> None:
-    answer.must_match(*a_case(), torch.ones(3, 5, dtype=torch.bool))
+    everything = torch.ones(3, 5, dtype=torch.bool)
+    answer.must_match(*a_case(), everything, likely="It should be softmax(q kᵀ / √D) v, as always.")
 
 
 @masked_attention.property
@@ -263,7 +287,10 @@ def the_order_of_context_does_not_matter(answer: Answer) -> None:
 
 @cross_attention.property
 def x_asks_and_context_answers(answer: Answer) -> None:
-    answer.must_match(*two_sequences())
+    answer.must_match(
+        *two_sequences(),
+        likely="Follow one token of x: its query, its five scores, its weights, its mix of values.",
+    )
 
 
 @cross_attention.property
@@ -319,7 +346,8 @@ def projections(answer: Answer, n: int) -> tuple[Tensor, Tensor]:
             )
         if not w.is_floating_point():
             raise Mistake(
-                f"`{name}` holds {str(w.dtype).removeprefix('torch.')} values, expected float."
+                f"`{name}` holds {str(w.dtype).removeprefix('torch.')} values, expected float.",
+                likely="Write 1.0 instead of 1.",
             )
         look_for_nan(w, f"n = {n}")
     w_q, w_k = (w.detach().float() for w in seen)
@@ -427,7 +455,7 @@ def must_be_sharp(answer: Answer, n: int) -> None:
     if given.min() < ENOUGH:
         raise Mistake(
             f"With n = {n} the direction is right, but day {int(given.argmin())} gives only "
-            f"{given.min():.2f} of its "
+            f"{given.min():.3f} of its "
             f"attention to the day before, expected at least {ENOUGH}.",
             likely="The neighbours score nearly as high. Larger numbers in w_q widen the gap, "
             "like a low temperature; "

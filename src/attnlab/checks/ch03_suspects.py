@@ -31,6 +31,10 @@ def unit(x: Tensor) -> Tensor:
     return x / x.norm(dim=-1, keepdim=True)
 
 
+def self_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
+    return attention(x @ w_q, x @ w_k, x @ w_v)
+
+
 def full(queries: int, keys: int) -> Tensor:
     return torch.ones(queries, keys, dtype=torch.bool)
 
@@ -161,6 +165,28 @@ WEIGHTS: Suspects = [
         "only the last two.",
         lambda q, k: softmax(q @ k.T / math.sqrt(q.shape[-1])),
     ),
+    (
+        "Without a batch this is right. But the softmax was not told its axis, and torch "
+        "guesses it from the number of axes: say `dim=-1`.",
+        lambda q, k: scaled(q, k).softmax(0 if q.ndim == 3 else 1),
+    ),
+    (
+        "These are the exponentials: each row still has to be divided by its sum.",
+        lambda q, k: scaled(q, k).exp(),
+    ),
+    (
+        "The keys play no part: this is q with itself.",
+        lambda q, k: weights(q, q),
+    ),
+    (
+        "The queries play no part: this is k with itself.",
+        lambda q, k: weights(k, k),
+    ),
+    (
+        "`.transpose(0, 1)` swaps the first two axes. The last two are -2 and -1, with or "
+        "without a batch.",
+        lambda q, k: softmax(q @ k.transpose(0, 1) / math.sqrt(q.shape[-1])),
+    ),
 ]
 
 # 03.2
@@ -240,6 +266,30 @@ CAUSAL: Suspects = [
         "This course keeps masks as bool, and the queries are the last L tokens.",
         lambda n, m: additive(upper_left(n, m)),
     ),
+    (
+        "The S − L keys before the first query are hidden, but they lie in the past of every "
+        "query: open them.",
+        lambda n, m: lower_right(n, m) & (torch.arange(m) >= m - n),
+    ),
+    (
+        "The S − L older tokens stand on the wrong side. They come first, the queries are the"
+        " last L tokens.",
+        lambda n, m: upper_left(n, m) | (torch.arange(m) >= n),
+    ),
+    (
+        "No query sees itself, and the mask is aligned at the upper left. The queries are the"
+        " last L tokens, and each sees itself, too.",
+        lambda n, m: full(n, m).tril(-1),
+    ),
+    (
+        "It looks into the future, and is aligned at the upper left. The queries are the last"
+        " L tokens, and a query may look at keys up to its own place.",
+        lambda n, m: full(n, m).triu(),
+    ),
+    (
+        "Nothing may be seen at all: where is it set to True?",
+        lambda n, m: ~full(n, m),
+    ),
 ]
 
 # 03.3
@@ -312,6 +362,24 @@ MASKED: Suspects = [
     (
         "These are the weights: they still have to be multiplied with the values.",
         lambda q, k, v, mask: weights(q, k, mask=mask),
+    ),
+    (
+        "Wherever something is hidden, the row is nan: 0 · inf and inf − inf are nan. Write "
+        "−inf where the mask is False with `masked_fill`, and do not multiply by it.",
+        filled(torch.inf),
+    ),
+    (
+        "The mask is the wrong way round: the large number is subtracted where it is True, "
+        "which is what may be seen.",
+        lambda q, k, v, mask: softmax(scaled(q, k) - 1e9 * mask) @ v,
+    ),
+    (
+        "The weights mix the keys: what is handed over are the values.",
+        lambda q, k, v, mask: weights(q, k, mask=mask) @ k,
+    ),
+    (
+        "The weights mix the queries: what is handed over are the values.",
+        lambda q, k, v, mask: weights(q, k, mask=mask) @ q,
     ),
 ]
 
@@ -409,5 +477,71 @@ CROSS: Suspects = [
     (
         "A causal mask is at work. Here every token of x may look at all of context.",
         lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, causal=True),
+    ),
+    (
+        "The values come from x, but the weights belong to the tokens of context: 5 weights, "
+        "3 values.",
+        lambda x, c, q, k, v: weights(x @ q, c @ k) @ (x @ v),
+    ),
+    (
+        "The keys come from x, so there is a weight for each token of x instead of one for "
+        "each token of context.",
+        lambda x, c, q, k, v: weights(x @ q, x @ k) @ (c @ v),
+    ),
+    (
+        "The scores are turned round: one row for each key. Rows belong to queries, q kᵀ.",
+        lambda x, c, q, k, v: weights(c @ k, x @ q) @ (c @ v),
+    ),
+    (
+        "The weights stand on the wrong side: each row of weights mixes the rows of v, "
+        "weights @ v.",
+        lambda x, c, q, k, v: (c @ v) @ weights(x @ q, c @ k),
+    ),
+    (
+        "The matrices stand on the wrong side. Tokens are rows, so it is x @ w_q.",
+        lambda x, c, q, k, v: q @ x,
+    ),
+    (
+        "x is among the tokens that are looked at. In cross-attention only context is.",
+        lambda x, c, q, k, v: attention(
+            x @ q, torch.cat([x, c], -2) @ k, torch.cat([x, c], -2) @ v
+        ),
+    ),
+    (
+        "This is self-attention of both sequences together. Only x asks, and only context is "
+        "looked at.",
+        lambda x, c, q, k, v: self_attention(torch.cat([x, c], -2), q, k, v),
+    ),
+    (
+        "x was added to the result, as a residual connection does. Here only what attention "
+        "gives is asked for.",
+        lambda x, c, q, k, v: x + attention(x @ q, c @ k, c @ v),
+    ),
+    (
+        "Every token of x gets the same: the plain mean of the values. The scores play no part.",
+        lambda x, c, q, k, v: (c @ v).mean(-2, keepdim=True).expand(*x.shape[:-1], v.shape[-1]),
+    ),
+    (
+        "`w_q` and `w_v` are swapped.",
+        lambda x, c, q, k, v: attention(x @ v, c @ k, c @ q),
+    ),
+    (
+        "Without a batch this is right, but axis 1 is not the keys once there is one. Count "
+        "from the back: -1 is the last axis.",
+        lambda x, c, q, k, v: scaled(x @ q, c @ k).softmax(1) @ (c @ v),
+    ),
+    (
+        "The scale is the root of the width of the values. It is the width of the queries and"
+        " keys, D, that makes dot products large.",
+        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, scale=v.shape[-1] ** -0.5),
+    ),
+    (
+        "There is no softmax and no scale: the raw dot products mix the values.",
+        lambda x, c, q, k, v: dot(x @ q, c @ k) @ (c @ v),
+    ),
+    (
+        "This is a hard choice: each token of x takes the value of its best key. A softmax "
+        "mixes all of them.",
+        lambda x, c, q, k, v: (c @ v)[dot(x @ q, c @ k).argmax(-1)],
     ),
 ]

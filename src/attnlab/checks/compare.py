@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers as number_types
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -33,7 +34,11 @@ def close(seen: Any, expected: Any) -> bool:
         return len(seen) == len(expected) and all(map(close, seen, expected))
     if is_number(seen) and is_number(expected):
         return abs(float(seen) - float(expected)) <= ATOL + RTOL * abs(float(expected))
-    return type(seen) is type(expected) and bool(seen == expected)
+    if type(seen) is not type(expected):
+        return False
+    return bool(
+        np.array_equal(seen, expected) if isinstance(seen, np.ndarray) else seen == expected
+    )
 
 
 def kind(value: Tensor) -> str:

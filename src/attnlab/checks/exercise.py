@@ -75,7 +75,8 @@ class Exercise:
             place = where(list(outcome.frames))
             verdict.message = (
                 f"`{answer.name}` was still running after {safely.SECONDS} s"
-                f"{f', at {place}' if place else ''}. These inputs are tiny: a loop may never end."
+                f"{f', at {place}' if place else ''}. These inputs are tiny: "
+                "a loop may never end, or go round far too often."
             )
         return verdict
 
@@ -93,7 +94,7 @@ class Exercise:
                         f"In `{answer.name}` {unwritten}." if unwritten else mistake.seen
                     )
                 else:
-                    words = self._convict(answer.calls) or mistake.likely
+                    words = self._convict(answer.calls) or _dice(answer) or mistake.likely
                     verdict.message = f"{mistake.seen} {words}".strip()
                 return
             verdict.held += 1
@@ -115,6 +116,20 @@ class Exercise:
             if all(_same_doing(suspect, call) for call in reversed(calls)):
                 return words
         return ""
+
+
+def _dice(answer: Answer) -> str:
+    """Words for an answer that does not give the same twice."""
+    last = answer.calls[-1] if answer.calls else None
+    if last is None or last.error is not None:
+        return ""
+    try:
+        again = answer.function(*copy.deepcopy(last.given))
+    except Exception:
+        return ""
+    if close(again, last.seen):
+        return ""
+    return "Called twice with the same arguments it gives two results: something in it is random."
 
 
 def _same_doing(suspect: Callable[..., Any], call: Call) -> bool:

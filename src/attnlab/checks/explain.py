@@ -60,7 +60,8 @@ _MEANINGS: list[tuple[type[BaseException], str, str]] = [
     (
         RuntimeError,
         r"must match the (existing )?size|shape mismatch|not broadcastable|does not broadcast",
-        "Two shapes do not fit together: put `print(a.shape, b.shape)` before that line.",
+        "Two shapes do not fit together: `print(a.shape, b.shape)` before that line shows them. "
+        "After a sum or a maximum, `keepdim=True` keeps its axis.",
     ),
     (
         RuntimeError,
@@ -78,10 +79,43 @@ _MEANINGS: list[tuple[type[BaseException], str, str]] = [
         r"leaf [Vv]ariable|in-?place operation",
         "Make a new tensor instead of changing one.",
     ),
+    (
+        RuntimeError,
+        r"t\(\) expects|must be a matrix|matrices expected|must be a 3D|input.dim\(\) = \d",
+        "A batch may come in front. `@` and `.transpose(-2, -1)` work with any number of axes.",
+    ),
+    (
+        RuntimeError,
+        r"1D tensors expected",
+        "`torch.dot` takes two vectors. `a @ b` makes the dot products of all rows and columns.",
+    ),
+    (
+        RuntimeError,
+        r"Boolean value of Tensor",
+        "`not`, `and`, `or` and `if` want one truth value. Entry by entry it is `~`, `&` and `|`.",
+    ),
+    (
+        IndexError,
+        r"shape of the mask",
+        "Indexing with a mask does not broadcast. `masked_fill` and `torch.where` do.",
+    ),
+    (IndexError, r"out of bounds", "A loop or an index runs past the end of an axis."),
+    (
+        TypeError,
+        r"must be Tensor, not (int|float)",
+        "That function of torch wants a tensor. For a plain number take the one in `math`.",
+    ),
+    (TypeError, r"'Tensor' object is not callable", "A matrix is multiplied, `x @ w`, not called."),
     (RecursionError, r"", "It calls itself without end."),
     (MemoryError, r"", "It asks for far more memory than these small inputs need."),
     (SystemExit, r"", "An answer ends with `return`, not with `exit()`."),
 ]
+
+
+_TURNED = (
+    "`.T` turns all the axes round, the batch too. `.transpose(-2, -1)` or `.mT` swaps only the "
+    "last two."
+)
 
 
 def raised(error: BaseException, name: str, given: str) -> Mistake:
@@ -93,7 +127,8 @@ def raised(error: BaseException, name: str, given: str) -> Mistake:
     what = type(error).__name__ + (f": {text}" if text else "")
     place = where([frame for frame, _ in traceback.walk_tb(error.__traceback__)])
     seen = f"`{name}` raised {what.rstrip('.')}{f' ({place})' if place else ''}."
-    return Mistake(f"{seen} It was called with {given}.", _meaning(error))
+    likely = _TURNED if re.search(r"\.T\b", place) and _clash(error) else _meaning(error)
+    return Mistake(f"{seen} It was called with {given}.", likely)
 
 
 def where(frames: list[FrameType]) -> str:
@@ -140,6 +175,11 @@ def parameters(function: Callable[..., Any]) -> str:
     """The arguments a function takes, as a learner wrote them."""
     names = ", ".join(str(p).split(":")[0] for p in inspect.signature(function).parameters.values())
     return f"({names})"
+
+
+def _clash(error: BaseException) -> bool:
+    """Two shapes that do not fit, with a batch in front?"""
+    return bool(re.search(r"must match the size|[Ee]xpected size for first two", str(error)))
 
 
 def _meaning(error: BaseException) -> str:

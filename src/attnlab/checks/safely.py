@@ -116,7 +116,8 @@ def _warnings_on(paper: io.TextIOBase) -> Iterator[None]:
     """Write warnings down without the paths of this machine."""
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        paper.write(f"{category.__name__}: {str(message).splitlines()[0]}\n")
+        text = str(message).splitlines()[0].split(" (Triggered internally")[0]
+        paper.write(f"{category.__name__}: {text}\n")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

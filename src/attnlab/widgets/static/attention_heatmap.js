@@ -439,6 +439,7 @@ function render(context) {
   const blockButton = button("", () => { if (active) setCells([active], !mask[active[0] * data.S + active[1]]); });
 
   function speak() {
+    if (!active) return; // left meanwhile
     const [i, j] = active, c = i * data.S + j;
     figure.say(`${shorten(visible(queries[i]), 30)} to ${shorten(visible(keys[j]), 30)}: ` +
       (mask[c] ? `weight ${nice(shown.weights[c])}` : "masked"));

@@ -197,19 +197,26 @@ export function frame({ model, el }, { name, numbers }) {
   return handle;
 }
 
+// Every figure carries its own copy of this file, so a bare counter would give ids that clash on the page.
+const COPY = Math.random().toString(36).slice(2, 10);
 let counter = 0;
+
+/** An id that nothing else on the page has. */
+export function uniqueId() {
+  return `al-${COPY}-${++counter}`;
+}
 
 /**
  * A labelled slider. `log: true` moves evenly in ratios. Arrow keys, Home/End, Page keys work as in any slider.
  * Returns an element with `.value` (getter/setter that does not call `input`).
  */
 export function slider({ label, min, max, value, step = null, log = false, format = String, input, detents = [] }) {
-  const id = `al-slider-${++counter}`;
+  const id = uniqueId();
   const forth = log ? Math.log : (x) => x, back = log ? Math.exp : (x) => x;
   const range = make("input", {
-    type: "range", id, min: forth(min), max: forth(max), step: step ?? (log ? (Math.log(max) - Math.log(min)) / 200 : "any"),
+    type: "range", id, "aria-label": label, min: forth(min), max: forth(max), step: step ?? (log ? (Math.log(max) - Math.log(min)) / 200 : "any"),
   });
-  const output = make("output.al-value", { for: id });
+  const output = make("output.al-value", { for: id, "aria-live": "off" }); // the slider itself says its value
   let current = value;
   const show = () => {
     output.textContent = format(current);

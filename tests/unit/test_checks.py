@@ -64,7 +64,7 @@ def test_a_right_answer_passes_and_says_the_lesson(mean):
     verdict = mean.judge(right_mean)
     assert verdict
     assert str(verdict) == (
-        "✓ 99.1 The mean of each row: all 2 properties hold.\n  A mean is a sum with equal weights."
+        "✓ 99.1 The mean of each row: all properties hold.\n  A mean is a sum with equal weights."
     )
 
 
@@ -175,7 +175,7 @@ def test_a_notebook_shows_the_verdict_exactly_once():
     assert [len(o) for o in outputs] == [0, 1, 1, 0, 1, 0, 1]
     passed, again, unfinished, raised = (outputs[i][0] for i in (1, 2, 4, 6))
     assert passed == again
-    assert passed.data["text/plain"].startswith("✓ 3.2 A causal mask: all 4 properties hold.")
+    assert passed.data["text/plain"].startswith("✓ 3.2 A causal mask: all properties hold.")
     assert "hello" in passed.data["text/plain"]
     assert 'role="status"' in passed.data["text/html"]
     assert "the line `where = ...` is still to be written" in unfinished.data["text/plain"]
@@ -346,7 +346,9 @@ def test_a_result_that_cannot_be_examined_is_no_traceback(mean):
 
     verdict = mean.judge(right_mean)
     assert not verdict
-    assert "could not be examined: ZeroDivisionError('ours')" in verdict.message
+    assert (
+        "check stumbled over what `my_mean` returned: ZeroDivisionError('ours')" in verdict.message
+    )
 
 
 def test_modules_and_partials_are_answers(mean):

@@ -68,7 +68,7 @@ class Exercise:
         verdict.passed = False
         if outcome.error is not None:  # not the answer's own: that has been turned into a Mistake
             verdict.message = (
-                f"What `{answer.name}` returned could not be examined: {outcome.error!r}. "
+                f"The check stumbled over what `{answer.name}` returned: {outcome.error!r}. "
                 f"Expected {self.returns or 'something else'}."
             )
         else:

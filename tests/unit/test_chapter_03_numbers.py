@@ -52,6 +52,14 @@ def test_the_gru_forgets_as_films_are_added(chapter):
     assert all(g > lazy for g, lazy in zip(curve, chapter["lazy_curve"], strict=True))
 
 
+def test_a_much_larger_gru_can_do_it(chapter):
+    chapter["seed"](0)
+    large = chapter["train"](chapter["Reader"](96, chapter["Recurrent"](96)), steps=600, rate=1e-2)
+    parameters = sum(p.numel() for p in large.parameters())
+    assert 3.5 < parameters / chapter["sizes"]["GRU"] < 4
+    assert chapter["right_answers"](large, 12)[0].mean() >= 0.95
+
+
 def test_readers_have_about_the_same_size(chapter):
     sizes = chapter["sizes"]
     assert sizes["GRU"] == pytest.approx(15_000, rel=0.05)

@@ -29,15 +29,16 @@ def softmax(scores: Tensor, mask: Tensor | None = None, off_by_one: bool = False
     """
     if off_by_one:
         if mask is not None:
-            scores = scores.masked_fill(~mask, -torch.inf)
+            scores = torch.where(mask, scores, -torch.inf)
         # One more key with score 0: exp(0) = 1. It is dropped again, and no row is ever empty.
         return torch.softmax(F.pad(scores, (1, 0)), dim=-1)[..., 1:]
     if mask is None:
         return torch.softmax(scores, dim=-1)
-    # A whole row of −∞ gives 0/0 = NaN, forwards and backwards: open such rows, then clear them.
-    empty = ~mask.any(dim=-1, keepdim=True)
-    scores = scores.masked_fill(~(mask | empty), -torch.inf)
-    return torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+    # A whole row of −∞ would give 0/0 = NaN, forwards and backwards: such a row gets zeros here,
+    # and is multiplied by 0 afterwards.
+    sees = mask.any(dim=-1, keepdim=True)  # does the query see any key?
+    lowest = scores.new_zeros(sees.shape).masked_fill(sees, -torch.inf)
+    return torch.softmax(torch.where(mask, scores, lowest), dim=-1) * sees
 
 
 def weights(
@@ -60,7 +61,7 @@ def weights(
     scores = dot(q * factor, k) if score is dot else score(q, k) * factor  # (B, H, L, S)
     check_scores(scores, q, k, score)
     if bias is not None:
-        scores = scores + bias.masked_fill(bias == -torch.inf, 0.0)  # −∞ is left to the mask
+        scores = scores + bias
     return softmax(scores, combine(mask, bias, causal, q, k), off_by_one)
 
 

@@ -40,13 +40,12 @@ def fused_attention(
     if allowed is None:
         return _kernel(q, k, v, None, scale=factor, dropout_p=dropout)
 
-    # Kernels disagree on rows with nothing to see: open such rows, and clear them afterwards.
-    empty = ~allowed.any(-1, keepdim=True)
-    extra = allowed | empty
+    # Kernels disagree on queries that see no key: open their rows, and multiply by 0 afterwards.
+    sees = allowed.any(-1, keepdim=True)
+    extra = allowed | ~sees
     if bias is not None:  # the kernel takes mask and bias as one tensor
-        extra = torch.where(allowed, bias, -torch.inf).masked_fill(empty, 0.0)
-    out = _kernel(q, k, v, extra, scale=factor, dropout_p=dropout)
-    return out.masked_fill(empty, 0.0)
+        extra = torch.where(allowed, bias, -torch.inf).masked_fill(~sees, 0.0)
+    return _kernel(q, k, v, extra, scale=factor, dropout_p=dropout) * sees
 
 
 def _add_silent_key(

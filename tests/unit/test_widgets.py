@@ -186,6 +186,30 @@ def test_a_mask_drawn_by_hand_is_the_one_in_force_until_the_map_changes_size() -
     assert np.array_equal(figure.allowed, np.tri(2, dtype=bool))
 
 
+@pytest.mark.parametrize(
+    ("make", "choice"),
+    [
+        (heatmap, {"mask": "causal"}),
+        (heatmap, {"radius": 3}),
+        (workbench, {"causal": True}),
+    ],
+)
+def test_another_preset_takes_the_place_of_a_mask_drawn_by_hand(make: Any, choice: Any) -> None:
+    drawn = np.zeros((4, 6 if make is heatmap else 4), bool)
+    figure = make(edited=drawn)
+    assert np.array_equal(figure.allowed, drawn)
+    figure.change(**choice)
+    assert figure.edited is None
+    assert figure.allowed.any()
+    figure.change(
+        edited=~drawn,
+        **{name: type(value)() for name, value in choice.items()}
+        | ({"mask": "none"} if "mask" in choice else {}),
+    )
+    assert figure.edited.all()  # both at once: the drawing is on the new preset
+    assert make(edited=drawn, **choice).edited is not None
+
+
 # ---- Python may change everything while the figure lives
 
 

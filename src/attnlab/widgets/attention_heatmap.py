@@ -181,10 +181,17 @@ class AttentionHeatmap(LiveFigure):
             )
         return value
 
-    @observe("weights", "q", "k")
+    # What was drawn by hand belongs to the map and the preset it was drawn on.
+    @observe("weights", "q", "k", "edited", "mask", "radius", "padding")
     def _forget_edits(self, _change: Any) -> None:
-        if self.edited is not None and self.edited.shape != self.shape[1:]:
+        drawn_on = (self.shape, self.mask, self.radius, self.padding)
+        old, old_on = self._drawn
+        stale = drawn_on != old_on and np.array_equal(old, self.edited)
+        self._drawn = (self.edited, drawn_on)
+        if self.edited is not None and (stale or self.edited.shape != self.shape[1:]):
             self.edited = None
+
+    _drawn: tuple[Any, Any] = (None, None)
 
 
 def _shape(weights: Any, q: Any, k: Any) -> tuple[int, int, int]:

@@ -34,14 +34,12 @@ class AttentionWorkbench(LiveFigure):
     causal = Bool(False).tag(sync=True)
     edited = Array((2,), "bool")
 
-    def __init__(
-        self, tokens: Iterable[Any], x: Any, w_q: Any, w_k: Any, w_v: Any, **traits: Any
-    ):
+    def __init__(self, tokens: Iterable[Any], x: Any, w_q: Any, w_k: Any, w_v: Any, **traits: Any):
         super().__init__(tokens=tokens, x=x, w_q=w_q, w_k=w_k, w_v=w_v, **traits)
         if not self.alt:
             self.alt = (
-                f"Self-attention of {len(self.tokens)} tokens, one matrix after the other: X, Q, K, V, "
-                "scores, scaled, masked, weights and output, with every number editable."
+                f"Self-attention of {len(self.tokens)} tokens, one matrix after the other: "
+                "X, Q, K, V, scores, scaled, masked, weights and output, with every number editable."
             )
 
     @property
@@ -72,10 +70,16 @@ class AttentionWorkbench(LiveFigure):
             raise FigureError(f"edited has shape {value.shape}, but {n} tokens need ({n}, {n}).")
         return value
 
-    @observe("tokens")
+    # What was drawn by hand belongs to the tokens and the mask it was drawn on.
+    @observe("tokens", "edited", "causal")
     def _forget_edits(self, _change: Any) -> None:
-        if self.edited is not None and len(self.edited) != len(self.tokens):
+        old, was_causal = self._drawn
+        stale = was_causal != self.causal and np.array_equal(old, self.edited)
+        self._drawn = (self.edited, self.causal)
+        if self.edited is not None and (stale or len(self.edited) != len(self.tokens)):
             self.edited = None
+
+    _drawn: tuple[Any, Any] = (None, None)
 
 
 def _check(tokens: list[str], x: Any, w_q: Any, w_k: Any, w_v: Any) -> None:

@@ -88,7 +88,7 @@ function render(context) {
   const note = make("span.al-mask-note");
   const legend = make("div.al-legend", {},
     make("div.al-scale", { "aria-hidden": "true", title: "The colour grows with the square root of the weight." }, ramp,
-      make("div.al-ticks", {}, ...[0, 0.1, 0.25, 0.5, 1].map((w) => make("span", { style: `left:${100 * tint(w)}%` }, String(w))))),
+      make("div.al-ticks", {}, ...[0, 0.1, 0.3, 0.6, 1].map((w) => make("span", { style: `left:${100 * tint(w)}%` }, String(w))))),
     make("span.al-blocked-key", {}, make("span.al-hatch", { "aria-hidden": "true" }), note));
   const side = make("div.al-side", {}, readout, strip, legend);
   const layout = make("div.al-heat", {}, map, side);

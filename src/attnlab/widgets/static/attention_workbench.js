@@ -30,7 +30,9 @@ export function parseNumber(text) {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
 }
 
-const typed = (x) => String(Number(x.toFixed(3))).replace("-", "−");
+/** A number to edit, as it was typed; and the same where it only has to be read. */
+const typed = (x) => String(Number(x.toFixed(4))).replace("-", "−");
+const brief = (x) => String(Number(x.toFixed(Math.abs(x) >= 99.95 ? 0 : Math.abs(x) >= 9.995 ? 1 : 2))).replace("-", "−");
 /** Two decimals while they fit the cell. */
 const compact = (x) => nice(x, Math.abs(x) >= 99.95 ? 0 : Math.abs(x) >= 9.995 ? 1 : 2);
 const factor = (x) => (x < 0 ? `(${nice(x, 2)})` : nice(x, 2));
@@ -64,7 +66,7 @@ function render(context) {
   const project = make("div.al-project");
   const chain = make("div.al-chain");
   const mix = make("div.al-mix");
-  const step = (number, name, words, ...content) => make("section.al-step", { "aria-label": name },
+  const step = (number, name, words, ...content) => make("div.al-step", { role: "group", "aria-label": name },
     make("div.al-step-head", {}, make("span.al-step-number", { "aria-hidden": "true" }, number), make("b", {}, name), make("span.al-step-words", {}, words)), ...content);
   const bench = make("div.al-bench", {},
     step("1", "Project", "boxed numbers are yours to edit", project),
@@ -183,7 +185,8 @@ function render(context) {
       cells.forEach((cell, c) => {
         const x = list[c];
         if (!input) cell.textContent = key === "weights" && !mask[c] ? "0" : compact(x);
-        else if (cell !== document.activeElement || parseNumber(cell.value) !== Number(typed(x).replace("−", "-"))) cell.value = typed(x);
+        else if (cell !== document.activeElement) cell.value = brief(x);
+        else if (cell.getAttribute("aria-invalid") !== "true" && parseNumber(typed(x)) !== parseNumber(cell.value)) cell.value = typed(x);
         if (key === "weights") {
           const t = Math.sqrt(x);
           cell.style.background = mask[c] ? colours.ramp(t) : "";
@@ -266,6 +269,8 @@ function render(context) {
     if (!KINDS[cell[0]].trait) explain(...cell);
     else if (event.type === "focusin") {
       clear();
+      event.target.value = typed(given[cell[0]][indexOf(event.target)]);
+      event.target.select(); // the first digit takes the place of the old number
       tell(`${place(...cell)}: type a number, or press ↑ ↓ to change it by 0.1 (with Shift by 1).`);
     }
   };
@@ -301,7 +306,7 @@ function render(context) {
     const node = event.target;
     if (!node.matches?.("input.al-number")) return;
     node.removeAttribute("aria-invalid");
-    node.value = typed(given[node.dataset.matrix][indexOf(node)]);
+    node.value = brief(given[node.dataset.matrix][indexOf(node)]);
   });
   figure.listen(bench, "keydown", (event) => {
     const node = event.target, key = node.dataset?.matrix;

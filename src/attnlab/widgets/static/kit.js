@@ -112,7 +112,8 @@ export function frame({ model, el }, { name, numbers }) {
   const body = make("div.al-body");
   const caption = make("div.al-caption");
   const live = make("div.al-sr", { "aria-live": "polite" });
-  const root = make(`section.al-figure.al-${name}`, {
+  // A div: reveal.js takes every section for a slide.
+  const root = make(`div.al-figure.al-${name}`, {
     role: "figure", "data-lm-suppress-shortcuts": "true", // JupyterLab's own keys stay out of the figure
   }, title, controls, body, caption, live);
   root.figure = { numbers };

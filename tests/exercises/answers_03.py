@@ -243,6 +243,11 @@ def cuts_the_gradient(q, k, v, mask):
     return right_attention(q.detach(), k.detach(), v.detach(), mask)
 
 
+@wrong("03.3", "in the gradient of `q`")
+def cuts_half_of_the_gradient(q, k, v, mask):
+    return scores_of(q, k).masked_fill(~mask, -1e9).softmax(-1).mul(mask).detach() @ v
+
+
 @wrong("03.3", "going backwards failed")
 def edits_the_softmax(q, k, v, mask):
     weights = scores_of(q, k).masked_fill(~mask, -torch.inf).softmax(-1)

@@ -437,6 +437,8 @@ def test_difference_names_the_place():
     seen = torch.zeros(2, 3)
     seen[1, 2] = 0.5
     assert difference(seen, torch.zeros(2, 3)) == "at [1, 2] there is 0.500, expected 0.000"
+    near = difference(torch.tensor([0.1234567]), torch.tensor([0.1234]))
+    assert near == "at [0] there is 0.1234567, expected 0.1234"
     assert "expected True" in difference(torch.tensor([False]), torch.tensor([True]))
 
 
@@ -445,3 +447,13 @@ def test_numbers_do_not_touch_the_global_generator():
     assert torch.equal(numbers(2, 3), numbers(2, 3))
     assert not torch.equal(numbers(2, 3), numbers(2, 3, seed=1))
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_the_time_of_the_checker_itself_does_not_count(mean):
+    """On a busy machine our own comparisons may be slow; a learner is not blamed for them."""
+
+    @mean.property
+    def looks_closely(answer):
+        time.sleep(safely.SECONDS + 0.3)
+
+    assert mean.judge(right_mean)

@@ -40,6 +40,7 @@ class Answer:
     returns: str = ""
     reference: Callable[..., Any] | None = None
     calls: list[Call] = field(default_factory=list)
+    running: bool = False  # inside the learner's function, so that its time counts
 
     @property
     def name(self) -> str:
@@ -58,6 +59,7 @@ class Answer:
             )
         call = Call(given)
         self.calls.append(call)
+        self.running = True
         try:
             call.seen = self.function(*copies)
         except Stopped:
@@ -65,6 +67,8 @@ class Answer:
         except BaseException as error:
             call.error = error
             raise raised(error, self.name, describe(names, given)) from None
+        finally:
+            self.running = False
         for name, before, after in zip(names, given, copies, strict=True):
             if not _untouched(before, after):
                 raise Mistake(
@@ -113,7 +117,9 @@ class Answer:
                 likely="Something was changed in place after a later step had used it: make a "
                 "new tensor instead.",
             ) from None
-        for name, one, other in zip(argument_names(self.call), found, expected, strict=True):
+        names = argument_names(self.call)
+        for i, one in found.items():
+            name, other = names[i], expected[i]
             if not bool(one.isfinite().all()):
                 raise Mistake(
                     f"The result is right, but the gradient of `{name}` has nan in it.",
@@ -220,13 +226,12 @@ def _leaves(given: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def _gradients(result: Tensor, leaves: tuple[Any, ...]) -> list[Tensor]:
-    """The gradient of a fixed mixture of all results, for every leaf; zeros where there is none."""
+def _gradients(result: Tensor, leaves: tuple[Any, ...]) -> dict[int, Tensor]:
+    """The gradient of a fixed mixture of all results, for every leaf that asks for one."""
     total = (result * numbers(*result.shape, seed=99)).sum()
-    wanted = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
-    got = iter(torch.autograd.grad(total, wanted, allow_unused=True))
-    found = [next(got) if isinstance(x, Tensor) and x.requires_grad else None for x in leaves]
-    return [torch.zeros(1) if g is None else g for g in found]
+    asking = [i for i, x in enumerate(leaves) if isinstance(x, Tensor) and x.requires_grad]
+    found = torch.autograd.grad(total, [leaves[i] for i in asking], materialize_grads=True)
+    return dict(zip(asking, found, strict=True))
 
 
 def _untouched(before: Any, after: Any) -> bool:

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.attention import attention, weights
+from attnlab.attention import weights
 from attnlab.checks.answer import Answer, look_for_nan
-from attnlab.checks.ch03_suspects import CAUSAL, CROSS, MASKED, WEIGHTS, lower_right
+from attnlab.checks.ch03_suspects import CAUSAL, CROSS, MASKED, WEIGHTS, attend, lower_right
 from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -111,8 +111,8 @@ def must_be_causal(answer: Answer, queries: int, keys: int) -> None:
     for i in range(queries):
         if not torch.equal(seen[i], expected[i]):
             raise Mistake(
-                f"In my_causal_mask({queries}, {keys}) row {i} is {picture(seen[i])}, expected "
-                f"{picture(expected[i])} (■ = may attend).",
+                f"In my_causal_mask({queries}, {keys}) row {i} is `{picture(seen[i])}`, expected "
+                f"`{picture(expected[i])}` (■ = may attend).",
                 likely="The last query sees all keys, the one before it all but the last.",
             )
 
@@ -122,8 +122,12 @@ def it_is_a_bool_mask_of_the_right_shape(answer: Answer) -> None:
     try:
         answer(3, 5)
     except Mistake as mistake:
-        true = "This course keeps masks as bool tensors, True = may attend."
-        raise type(mistake)(mistake.seen, mistake.likely or true) from None
+        likely = mistake.likely
+        if "expected bool" in mistake.seen:
+            likely = "This course keeps masks as bool tensors, True = may attend."
+        elif "has shape" in mistake.seen:
+            likely = "One row for each of the L queries, one column for each of the S keys."
+        raise type(mistake)(mistake.seen, likely) from None
 
 
 @causal_mask.property
@@ -151,7 +155,7 @@ masked_attention = Exercise(
     title="Masked attention that never breaks",
     call="my_attention(q, k, v, mask)",
     returns="one value for each query, shape (…, L, Dv)",
-    reference=lambda q, k, v, mask: attention(q, k, v, mask=mask),
+    reference=lambda q, k, v, mask: attend(q, k, v, mask=mask),
     suspects=MASKED,
     lesson="Hidden before the softmax, zero after it: what a query may not see leaves no trace, "
     "not even a nan.",
@@ -210,7 +214,7 @@ def the_visible_keys_share_out_exactly_one(answer: Answer) -> None:
 
 @masked_attention.property
 def the_numbers_are_right(answer: Answer) -> None:
-    answer.must_match(*a_case(), SOME)
+    answer.must_match(*a_case(), SOME, likely="Each query has a row of the mask to itself.")
 
 
 @masked_attention.property
@@ -248,7 +252,7 @@ cross_attention = Exercise(
     title="Cross-attention",
     call="my_cross_attention(x, context, w_q, w_k, w_v)",
     returns="one row for each token of x, shape (…, L, Dv)",
-    reference=lambda x, c, w_q, w_k, w_v: attention(x @ w_q, c @ w_k, c @ w_v),
+    reference=lambda x, c, w_q, w_k, w_v: attend(x @ w_q, c @ w_k, c @ w_v),
     suspects=CROSS,
     lesson="x asks, context answers. Shuffling context changes nothing; shuffling x shuffles "
     "the result.",

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.attention import attention, softmax, weights
+from attnlab.attention import softmax, weights
 from attnlab.checks.exercise import Suspects
 from attnlab.scores import dot
 
 
 def scaled(q: Tensor, k: Tensor) -> Tensor:
     return dot(q, k) / math.sqrt(q.shape[-1])
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+    """`attention` without the fused kernel, which loads much of torch on its first use."""
+    return weights(q, k, **options) @ v
 
 
 def over_queries(scores: Tensor) -> Tensor:
@@ -32,7 +38,7 @@ def unit(x: Tensor) -> Tensor:
 
 
 def self_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    return attention(x @ w_q, x @ w_k, x @ w_v)
+    return attend(x @ w_q, x @ w_k, x @ w_v)
 
 
 def full(queries: int, keys: int) -> Tensor:
@@ -187,6 +193,10 @@ WEIGHTS: Suspects = [
         "without a batch.",
         lambda q, k: softmax(q @ k.transpose(0, 1) / math.sqrt(q.shape[-1])),
     ),
+    (
+        "A causal mask is at work. Here every query may look at all the keys.",
+        lambda q, k: weights(q, k, mask=upper_left(q.shape[-2], k.shape[-2])),
+    ),
 ]
 
 # 03.2
@@ -297,7 +307,7 @@ MASKED: Suspects = [
     (
         "The mask is the wrong way round: it hides what is True. True = may attend, so fill "
         "where it is False, `~mask`.",
-        lambda q, k, v, mask: attention(q, k, v, mask=~mask),
+        lambda q, k, v, mask: attend(q, k, v, mask=~mask),
     ),
     (
         "The mask is the wrong way round: it hides what is True. Fill where it is False, "
@@ -306,7 +316,7 @@ MASKED: Suspects = [
     ),
     (
         "The mask has no effect yet: this is attention over all keys.",
-        lambda q, k, v, mask: attention(q, k, v),
+        lambda q, k, v, mask: attend(q, k, v),
     ),
     (
         "The hidden scores are 0, but exp(0) = 1: they still get a share. Only a score of "
@@ -342,11 +352,11 @@ MASKED: Suspects = [
     ),
     (
         "The mask is right, but the scores were not divided by √D.",
-        lambda q, k, v, mask: attention(q, k, v, mask=mask, scale=1.0),
+        lambda q, k, v, mask: attend(q, k, v, mask=mask, scale=1.0),
     ),
     (
         "The scores are divided by D, not by its square root.",
-        lambda q, k, v, mask: attention(q, k, v, mask=mask, scale=1 / q.shape[-1]),
+        lambda q, k, v, mask: attend(q, k, v, mask=mask, scale=1 / q.shape[-1]),
     ),
     (
         "The softmax runs over the queries. Each query shares out 1 among the keys, the last axis.",
@@ -387,80 +397,80 @@ MASKED: Suspects = [
 CROSS: Suspects = [
     (
         "This is self-attention: context plays no part. Keys and values come from context.",
-        lambda x, c, q, k, v: attention(x @ q, x @ k, x @ v),
+        lambda x, c, q, k, v: attend(x @ q, x @ k, x @ v),
     ),
     (
         "This is self-attention of context: x plays no part. The queries come from x.",
-        lambda x, c, q, k, v: attention(c @ q, c @ k, c @ v),
+        lambda x, c, q, k, v: attend(c @ q, c @ k, c @ v),
     ),
     (
         "The roles are swapped: context asks and x answers. The one that asks, x, makes the "
         "queries.",
-        lambda x, c, q, k, v: attention(c @ q, x @ k, x @ v),
+        lambda x, c, q, k, v: attend(c @ q, x @ k, x @ v),
     ),
     (
         "The keys are made with `w_q`: they have a matrix of their own, `w_k`.",
-        lambda x, c, q, k, v: attention(x @ q, c @ q, c @ v),
+        lambda x, c, q, k, v: attend(x @ q, c @ q, c @ v),
     ),
     (
         "The queries are made with `w_k`: they have a matrix of their own, `w_q`.",
-        lambda x, c, q, k, v: attention(x @ k, c @ k, c @ v),
+        lambda x, c, q, k, v: attend(x @ k, c @ k, c @ v),
     ),
     (
         "`w_q` and `w_k` are swapped.",
-        lambda x, c, q, k, v: attention(x @ k, c @ q, c @ v),
+        lambda x, c, q, k, v: attend(x @ k, c @ q, c @ v),
     ),
     (
         "`w_k` and `w_v` are swapped.",
-        lambda x, c, q, k, v: attention(x @ q, c @ v, c @ k),
+        lambda x, c, q, k, v: attend(x @ q, c @ v, c @ k),
     ),
     (
         "The weights are right, but they mix the keys: what is handed over are the values, "
         "context · w_v.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ k),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ k),
     ),
     (
         "The weights are right, but they mix the tokens of context as they are: `w_v` is not used.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c),
     ),
     (
         "The keys are the tokens of context as they are: `w_k` is not used.",
-        lambda x, c, q, k, v: attention(x @ q, c, c @ v),
+        lambda x, c, q, k, v: attend(x @ q, c, c @ v),
     ),
     (
         "The queries are the tokens of x as they are: `w_q` is not used.",
-        lambda x, c, q, k, v: attention(x, c @ k, c @ v),
+        lambda x, c, q, k, v: attend(x, c @ k, c @ v),
     ),
     (
         "None of the three matrices is used.",
-        lambda x, c, q, k, v: attention(x, c, c),
+        lambda x, c, q, k, v: attend(x, c, c),
     ),
     (
         "The matrices are transposed, as `nn.Linear` keeps them. Here it is x @ w_q.",
-        lambda x, c, q, k, v: attention(x @ q.mT, c @ k.mT, c @ v.mT),
+        lambda x, c, q, k, v: attend(x @ q.mT, c @ k.mT, c @ v.mT),
     ),
     (
         "The scores were not divided by √D.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, scale=1.0),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=1.0),
     ),
     (
         "The scores are divided by D, not by its square root.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, scale=1 / q.shape[-1]),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=1 / q.shape[-1]),
     ),
     (
         "The scale is the root of the width of x. It is the width of the queries and keys, D,"
         " that makes dot products large.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, scale=x.shape[-1] ** -0.5),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=x.shape[-1] ** -0.5),
     ),
     (
         "The scale is the root of the width of context. It is the width of the queries and "
         "keys, D, that makes dot products large.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, scale=c.shape[-1] ** -0.5),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=c.shape[-1] ** -0.5),
     ),
     (
         "The scale is the root of the number of keys. It is their width D that makes dot "
         "products large.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, scale=c.shape[-2] ** -0.5),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=c.shape[-2] ** -0.5),
     ),
     (
         "The softmax runs over the queries. Each query shares out 1 among the keys, the last axis.",
@@ -476,7 +486,7 @@ CROSS: Suspects = [
     ),
     (
         "A causal mask is at work. Here every token of x may look at all of context.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, causal=True),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, causal=True),
     ),
     (
         "The values come from x, but the weights belong to the tokens of context: 5 weights, "
@@ -503,9 +513,7 @@ CROSS: Suspects = [
     ),
     (
         "x is among the tokens that are looked at. In cross-attention only context is.",
-        lambda x, c, q, k, v: attention(
-            x @ q, torch.cat([x, c], -2) @ k, torch.cat([x, c], -2) @ v
-        ),
+        lambda x, c, q, k, v: attend(x @ q, torch.cat([x, c], -2) @ k, torch.cat([x, c], -2) @ v),
     ),
     (
         "This is self-attention of both sequences together. Only x asks, and only context is "
@@ -515,7 +523,7 @@ CROSS: Suspects = [
     (
         "x was added to the result, as a residual connection does. Here only what attention "
         "gives is asked for.",
-        lambda x, c, q, k, v: x + attention(x @ q, c @ k, c @ v),
+        lambda x, c, q, k, v: x + attend(x @ q, c @ k, c @ v),
     ),
     (
         "Every token of x gets the same: the plain mean of the values. The scores play no part.",
@@ -523,7 +531,7 @@ CROSS: Suspects = [
     ),
     (
         "`w_q` and `w_v` are swapped.",
-        lambda x, c, q, k, v: attention(x @ v, c @ k, c @ q),
+        lambda x, c, q, k, v: attend(x @ v, c @ k, c @ q),
     ),
     (
         "Without a batch this is right, but axis 1 is not the keys once there is one. Count "
@@ -533,7 +541,7 @@ CROSS: Suspects = [
     (
         "The scale is the root of the width of the values. It is the width of the queries and"
         " keys, D, that makes dot products large.",
-        lambda x, c, q, k, v: attention(x @ q, c @ k, c @ v, scale=v.shape[-1] ** -0.5),
+        lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=v.shape[-1] ** -0.5),
     ),
     (
         "There is no softmax and no scale: the raw dot products mix the values.",

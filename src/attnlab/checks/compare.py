@@ -60,8 +60,10 @@ def difference(seen: Any, expected: Any) -> str:
         return f"there is {show(seen)}, expected {show(expected)}"
     gap = (seen.detach().double() - expected.detach().double()).abs().nan_to_num(torch.inf)
     flat = int(gap.flatten().argmax())
-    place = [int(i) for i in torch.unravel_index(torch.tensor(flat), gap.shape)]
+    place = [int(i) for i in np.unravel_index(flat, tuple(gap.shape))]
     a, b = seen.flatten()[flat], expected.flatten()[flat]
+    if show(a) == show(b):  # close, but not close enough: more digits
+        return f"at {place} there is {a.item():.7g}, expected {b.item():.7g}"
     return f"at {place} there is {show(a)}, expected {show(b)}"
 
 

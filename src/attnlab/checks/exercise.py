@@ -61,7 +61,7 @@ class Exercise:
             )
             return verdict
         answer = Answer(function, self.call, self.returns, self.reference)
-        outcome = safely.run(lambda: self._run(answer, verdict))
+        outcome = safely.run(lambda: self._run(answer, verdict), counts=lambda: answer.running)
         verdict.printed = outcome.printed
         if outcome.ended and outcome.error is None:
             return verdict
@@ -124,9 +124,12 @@ def _dice(answer: Answer) -> str:
     if last is None or last.error is not None:
         return ""
     try:
+        answer.running = True
         again = answer.function(*copy.deepcopy(last.given))
     except Exception:
         return ""
+    finally:
+        answer.running = False
     if close(again, last.seen):
         return ""
     return "Called twice with the same arguments it gives two results: something in it is random."

@@ -91,6 +91,11 @@ _MEANINGS: list[tuple[type[BaseException], str, str]] = [
     ),
     (
         RuntimeError,
+        r"einsum\(\): the number of subscripts",
+        "In an equation `...` stands for a batch of any kind: `'...ij,...jk->...ik'`.",
+    ),
+    (
+        RuntimeError,
         r"Boolean value of Tensor",
         "`not`, `and`, `or` and `if` want one truth value. Entry by entry it is `~`, `&` and `|`.",
     ),

@@ -233,7 +233,7 @@ function render(context) {
         const hop = hops.get(`${i} ${row}`);
         nodes.push(svg("circle", { cx: x(i), cy: y(row), r: radius, class: hop === undefined ? "al-p-node" : "al-p-node al-p-lit" }));
         if (hop > 0 && radius > (hop > 9 ? 0.5 : 0.42) * em)
-          nodes.push(svg("text", { x: x(i), y: y(row) + 0.28 * em, class: "al-p-hop" }, String(hop)));
+          nodes.push(svg("text", { x: x(i), y: y(row) + 0.28 * em, class: hop > 9 ? "al-p-hop al-p-two" : "al-p-hop" }, String(hop)));
       }
     const end = stops.at(-1);
     const ring = (i, row) => svg("circle", { cx: x(i), cy: y(row), r: radius + 0.22 * em, class: "al-p-ring" });
@@ -282,10 +282,11 @@ function render(context) {
     const columns = size >= 40 * em ? shown.length : 1;
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     const wide = Math.max(160, Math.floor((size - 1.6 * em * (columns - 1)) / columns));
+    // A stack of layers needs height; diagrams that stand side by side are equally high, and fit a slide.
+    const stack = Math.max(10.5, 5 + 1.3 * now.longest.convolution);
     for (const [kind, parts] of diagrams) {
-      const tall = kind === "convolution" ? Math.min(18, Math.max(10.5, 5 + 1.3 * now.longest.convolution)) : 10.5;
-      const same = columns > 1 && conv ? Math.min(18, Math.max(10.5, 5 + 1.3 * now.longest.convolution)) : tall;
-      draw(kind, parts, now, wide, Math.round(same * em));
+      const high = columns > 1 ? (conv ? Math.min(12, stack) : 10.5) : kind === "convolution" ? Math.min(18, stack) : 10.5;
+      draw(kind, parts, now, wide, Math.round(high * em));
       parts.badge.textContent = clock < now.path[kind] ? `step ${clock} of ${now.path[kind]}` : `${steps(now.path[kind])}${timer ? " ✓" : ""}`;
       parts.below.textContent = note(kind, now);
     }

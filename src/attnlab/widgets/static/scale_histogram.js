@@ -115,7 +115,7 @@ function render(context) {
     label: "Width d", min: 0, max: Math.log2(LARGEST), step: 1, value: Math.log2(model.get("dims")),
     format: (e) => String(2 ** e), input: (e) => figure.push("dims", 2 ** e),
   });
-  const scaled = toggle({ label: "divide by √d", value: model.get("scaled"), input: (on) => figure.push("scaled", on) });
+  const scaled = toggle({ label: "scaled: divide by √d", value: model.get("scaled"), input: (on) => figure.push("scaled", on) });
   const zoom = toggle({ label: "zoom to the bell", value: model.get("zoom"), input: (on) => figure.push("zoom", on) });
   const other = button("Another query", () => figure.push("query", (state().query + 1) % sample.rows));
   figure.controls.append(dims, scaled, zoom);
@@ -227,7 +227,7 @@ function render(context) {
       line(box.left, y(g), box.right, y(g), g ? "al-s-grid" : "al-s-axis");
       text(box.left - 0.4 * em, y(g) + 0.35 * em, String(g), "end");
     }
-    const few = box.right - box.left < 15 * em;
+    const few = box.right - box.left < 17 * em;
     for (const d of WIDTHS) if (Math.log2(d) % (few ? 5 : 2) === 0) text(x(d), box.bottom + 1.5 * em, String(d), d === LARGEST ? "end" : "middle");
     text((box.left + box.right) / 2, high - 0.2 * em, "width d", "middle", "al-s-name");
     const ready = WIDTHS.filter((d) => d <= sample.width);
@@ -237,8 +237,8 @@ function render(context) {
       path(`M${points.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(1)}`).join("L")}`, `al-s-trend ${on ? "al-s-scaled" : "al-s-raw"}${active}`);
     }
     if (ready.length === WIDTHS.length) {
-      text(box.right, y(0.3) + 1.3 * em, "divided by √d", "end", "al-s-name al-s-scaled-text");
-      text(box.right, y(0.16), "not divided", "end", "al-s-name al-s-raw-text");
+      text(box.right, y(0.3) + 1.3 * em, "scaled", "end", "al-s-name al-s-scaled-text");
+      text(box.right, y(0.16), "unscaled", "end", "al-s-name al-s-raw-text");
     }
     line(x(now.dims), box.top, x(now.dims), box.bottom, "al-s-probe");
     node.append(svg("circle", { cx: x(now.dims), cy: y(now.gradient), r: 0.38 * em, class: `al-s-point ${now.scaled ? "al-s-scaled" : "al-s-raw"}` }));
@@ -262,17 +262,17 @@ function render(context) {
     bell.place.replaceChildren(drawBell(now, wide, high));
     fill(bell.words, [
       ["variance", `${short(now.variance)}`, `theory ${now.scaled ? "1" : `d = ${now.dims}`}`],
-      ["standard deviation", `${short(now.std)}`, `theory ${now.scaled ? "1" : `√d = ${short(Math.sqrt(now.dims))}`}`],
+      ["std. dev.", `${short(now.std)}`, `theory ${now.scaled ? "1" : `√d = ${short(Math.sqrt(now.dims))}`}`],
     ]);
     bars.name.textContent = `Softmax of query ${now.query + 1}`;
     bars.place.replaceChildren(drawBars(now, wide, high));
     fill(bars.words, [
-      ["largest weight", nice(now.largest), `mean of all ${nice(now.meanLargest, 2)}`],
+      ["largest weight", nice(now.largest), `mean ${nice(now.meanLargest, 2)}`],
       ["entropy", `${nice(now.entropy, 2)} bits`, `uniform ${nice(Math.log2(now.keys), 2)}`],
     ]);
     slope.place.replaceChildren(drawSlope(now, whole, columns === 2 ? Math.round(11 * em) : high));
     fill(slope.words, [
-      ["mean ‖diag(p) − ppᵀ‖", nice(now.gradient), `${now.rows} queries`],
+      ["‖diag(p) − ppᵀ‖", nice(now.gradient), `mean of ${now.rows}`],
       ["saturated queries", `${nice(100 * now.saturated, 0)} %`, `norm < ${STILL}`],
     ]);
   }

@@ -64,7 +64,7 @@ function render(context) {
       const value = make("span.al-value");
       const star = make("span.al-t-star", { title: "largest weight" });
       const knob = slider({
-        label: shorten(label, 14), min: -reach, max: reach, step: 0.1, value: score, format: (z) => nice(z, 1),
+        label: shorten(label, 16), min: -reach, max: reach, step: 0.1, value: score, format: (z) => nice(z, 1),
         input: (z) => {
           const next = [...model.get("scores")];
           next[i] = z;

@@ -53,8 +53,8 @@ class Answer:
         names = argument_names(self.call)
         if not takes(self.function, len(given)):
             raise Mistake(
-                f"`{self.name}` is called as `{self.call}`, with {_count(len(given), 'argument')}, "
-                f"but yours takes {parameters(self.function)}.",
+                f"`{self.name}` is called as `{self.call}`, with "
+                f"{_count(len(given), 'argument')}, but yours takes {parameters(self.function)}.",
                 likely="Keep the first line of the stub as it was.",
             )
         call = Call(given)
@@ -112,7 +112,7 @@ class Answer:
             found = _gradients(seen, leaves)
         except RuntimeError as error:
             raise Mistake(
-                f"The result is right, but going backwards failed: "
+                "The result is right, but going backwards failed: "
                 f"{str(error).split('.')[0].strip()}.",
                 likely="Something was changed in place after a later step had used it: make a "
                 "new tensor instead.",
@@ -124,8 +124,8 @@ class Answer:
                 raise Mistake(
                     f"The result is right, but the gradient of `{name}` has nan in it.",
                     likely="A nan that you replace afterwards still counts on the way back, "
-                    "since 0 · nan is nan. "
-                    "It must not arise, or no gradient may pass where it does.",
+                    "since 0 · nan is nan. It must not arise, or no gradient may pass where it "
+                    "does.",
                 )
             if not close(one, other):
                 raise Mistake(

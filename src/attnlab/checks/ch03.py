@@ -82,8 +82,7 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
         raise Mistake(
             mistake.seen,
             likely="In float32 exp(89) is inf already. Subtract the largest score of each row "
-            "before `exp`: the "
-            "weights stay the same. `softmax` does that for you.",
+            "before `exp`: the weights stay the same. `softmax` does that for you.",
         ) from None
 
 
@@ -206,7 +205,7 @@ def the_visible_keys_share_out_exactly_one(answer: Answer) -> None:
     seen = answer(q, k, torch.ones(5, 6), SOME)
     if not close(seen, 1.0):
         raise Mistake(
-            f"When all values are 1, the result should be 1 as well, but row 0 is "
+            "When all values are 1, the result should be 1 as well, but row 0 is "
             f"{seen[0, 0]:.3f}.",
             likely="The visible weights have to sum to 1: hide the scores before the softmax.",
         )
@@ -230,7 +229,7 @@ def an_empty_row_gives_zeros(answer: Answer) -> None:
     seen = answer(q, k, v, EMPTY)
     if not close(seen[1], 0.0):
         raise Mistake(
-            f"Query 1 may see nothing, so its row should be zeros, but it starts with "
+            "Query 1 may see nothing, so its row should be zeros, but it starts with "
             f"{seen[1, 0]:.3f}.",
             likely="Set the weights of such a row to 0 after the softmax.",
         )
@@ -317,8 +316,7 @@ look_back = Exercise(
     call="look_back(n)",
     returns="two matrices w_q and w_k of shape (2, D)",
     lesson="No single matrix could do this: with W_q = W_k scores are symmetric, and round the "
-    "circle each day would "
-    "have to score higher than the one before it, for ever.",
+    "circle each day would have to score higher than the one before it, for ever.",
 )
 
 
@@ -357,8 +355,8 @@ def projections(answer: Answer, n: int) -> tuple[Tensor, Tensor]:
     w_q, w_k = (w.detach().float() for w in seen)
     if w_q.shape != w_k.shape:
         raise Mistake(
-            f"`w_q` has shape {tuple(w_q.shape)} and `w_k` {tuple(w_k.shape)}, expected the "
-            "same D for both.",
+            f"`w_q` has shape {tuple(w_q.shape)} and `w_k` {tuple(w_k.shape)}, expected the same "
+            "D for both.",
             likely="A query and a key meet in a dot product, so they are equally wide.",
         )
     return w_q, w_k
@@ -397,11 +395,10 @@ def must_look_back(answer: Answer, n: int) -> Tensor:
     right = int((ahead == n - 1).sum())
     odd = int((ahead != n - 1).nonzero()[0])
     raise Mistake(
-        f"With n = {n}, {right} of {n} days look mostly at the day before; day {odd} looks at day "
-        f"{int(table[odd].argmax())}, expected day {(odd - 1) % n}.",
+        f"With n = {n}, {right} of {n} days look mostly at the day before; day {odd} looks at "
+        f"day {int(table[odd].argmax())}, expected day {(odd - 1) % n}.",
         likely="W_q W_kᵀ is symmetric here, so two days always score each other alike; looking "
-        "back needs a "
-        "form that is not."
+        "back needs a form that is not."
         if symmetric
         else "A turn by one step, 2π/n radians, treats all days alike.",
     )
@@ -459,9 +456,7 @@ def must_be_sharp(answer: Answer, n: int) -> None:
     if given.min() < ENOUGH:
         raise Mistake(
             f"With n = {n} the direction is right, but day {int(given.argmin())} gives only "
-            f"{given.min():.3f} of its "
-            f"attention to the day before, expected at least {ENOUGH}.",
+            f"{given.min():.3f} of its attention to the day before, expected at least {ENOUGH}.",
             likely="The neighbours score nearly as high. Larger numbers in w_q widen the gap, "
-            "like a low temperature; "
-            "the larger n, the larger they must be.",
+            "like a low temperature; the larger n, the larger they must be.",
         )

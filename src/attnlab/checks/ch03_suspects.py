@@ -81,8 +81,8 @@ WEIGHTS: Suspects = [
         lambda q, k: over_queries(scaled(q, k)),
     ),
     (
-        "The columns sum to 1 instead, so this softmax runs over the queries, not over the "
-        "keys (the last axis). The division by √D is missing, too.",
+        "The columns sum to 1 instead, so this softmax runs over the queries, not over the keys "
+        "(the last axis). The division by √D is missing, too.",
         lambda q, k: over_queries(dot(q, k)),
     ),
     (
@@ -91,18 +91,18 @@ WEIGHTS: Suspects = [
         lambda q, k: softmax(scaled(q, k).flatten(-2)).unflatten(-1, (q.shape[-2], k.shape[-2])),
     ),
     (
-        "Without a batch this softmax runs over the keys, but axis 1 is not the keys once "
-        "there is one. Count from the back: -1 is the last axis.",
+        "Without a batch this softmax runs over the keys, but axis 1 is not the keys once there "
+        "is one. Count from the back: -1 is the last axis.",
         lambda q, k: scaled(q, k).softmax(1),
     ),
     (
-        "This is the table turned round, one row for each key. Rows belong to queries: it is "
-        "q times k transposed.",
+        "This is the table turned round, one row for each key. Rows belong to queries: it is q "
+        "times k transposed.",
         lambda q, k: weights(q, k).mT,
     ),
     (
-        "This is softmax(k qᵀ): one row for each key. Rows belong to queries: it is q times k"
-        " transposed.",
+        "This is softmax(k qᵀ): one row for each key. Rows belong to queries: it is q times k "
+        "transposed.",
         lambda q, k: weights(k, q),
     ),
     (
@@ -118,8 +118,8 @@ WEIGHTS: Suspects = [
         lambda q, k: softmax(dot(q, k) * math.sqrt(q.shape[-1])),
     ),
     (
-        "The scores are divided by √S, the root of the number of keys. It is the width D that"
-        " makes dot products large.",
+        "The scores are divided by √S, the root of the number of keys. It is the width D that "
+        "makes dot products large.",
         lambda q, k: softmax(dot(q, k) / math.sqrt(k.shape[-2])),
     ),
     (
@@ -154,8 +154,8 @@ WEIGHTS: Suspects = [
         lambda q, k: torch.nn.functional.one_hot(dot(q, k).argmax(-1), k.shape[-2]).float(),
     ),
     (
-        "These are cosine similarities: q and k were brought to length 1. Here lengths count,"
-        " and √D is the only scale.",
+        "These are cosine similarities: q and k were brought to length 1. Here lengths count, "
+        "and √D is the only scale.",
         lambda q, k: softmax(dot(unit(q), unit(k))),
     ),
     (
@@ -167,8 +167,8 @@ WEIGHTS: Suspects = [
         lambda q, k: softmax(weights(q, k)),
     ),
     (
-        "`.T` turns all the axes round, the batch too. `.transpose(-2, -1)` or `.mT` swaps "
-        "only the last two.",
+        "`.T` turns all the axes round, the batch too. `.transpose(-2, -1)` or `.mT` swaps only "
+        "the last two.",
         lambda q, k: softmax(q @ k.T / math.sqrt(q.shape[-1])),
     ),
     (
@@ -215,8 +215,8 @@ CAUSAL: Suspects = [
         lambda n, m: full(n, m).tril(m - n - 1),
     ),
     (
-        "Each query sees one key too many, the token it should predict. With its own place on"
-        " the diagonal, the next one is hidden.",
+        "Each query sees one key too many, the token it should predict. With its own place on "
+        "the diagonal, the next one is hidden.",
         lambda n, m: full(n, m).tril(m - n + 1),
     ),
     (
@@ -258,13 +258,13 @@ CAUSAL: Suspects = [
         lambda n, m: lower_right(n, n),
     ),
     (
-        "These are numbers to add to the scores, 0 and −inf. This course keeps masks as bool,"
-        " True = may attend.",
+        "These are numbers to add to the scores, 0 and −inf. This course keeps masks as bool, "
+        "True = may attend.",
         lambda n, m: additive(lower_right(n, m)),
     ),
     (
-        "These are ones and zeros as float: ask for `dtype=torch.bool`, or compare instead of"
-        " multiplying.",
+        "These are ones and zeros as float: ask for `dtype=torch.bool`, or compare instead of "
+        "multiplying.",
         lambda n, m: lower_right(n, m).float(),
     ),
     (
@@ -282,18 +282,18 @@ CAUSAL: Suspects = [
         lambda n, m: lower_right(n, m) & (torch.arange(m) >= m - n),
     ),
     (
-        "The S − L older tokens stand on the wrong side. They come first, the queries are the"
-        " last L tokens.",
+        "The S − L older tokens stand on the wrong side. They come first, the queries are the "
+        "last L tokens.",
         lambda n, m: upper_left(n, m) | (torch.arange(m) >= n),
     ),
     (
-        "No query sees itself, and the mask is aligned at the upper left. The queries are the"
-        " last L tokens, and each sees itself, too.",
+        "No query sees itself, and the mask is aligned at the upper left. The queries are the "
+        "last L tokens, and each sees itself, too.",
         lambda n, m: full(n, m).tril(-1),
     ),
     (
-        "It looks into the future, and is aligned at the upper left. The queries are the last"
-        " L tokens, and a query may look at keys up to its own place.",
+        "It looks into the future, and is aligned at the upper left. The queries are the last L "
+        "tokens, and a query may look at keys up to its own place.",
         lambda n, m: full(n, m).triu(),
     ),
     (
@@ -319,35 +319,35 @@ MASKED: Suspects = [
         lambda q, k, v, mask: attend(q, k, v),
     ),
     (
-        "The hidden scores are 0, but exp(0) = 1: they still get a share. Only a score of "
-        "−inf gets exactly 0.",
+        "The hidden scores are 0, but exp(0) = 1: they still get a share. Only a score of −inf "
+        "gets exactly 0.",
         filled(0.0),
     ),
     (
-        "The mask is added as 0 and 1, which only moves the scores a little. Write −inf where"
-        " it is False.",
+        "The mask is added as 0 and 1, which only moves the scores a little. Write −inf where "
+        "it is False.",
         lambda q, k, v, mask: softmax(scaled(q, k) + mask.float()) @ v,
     ),
     (
-        "The mask comes after the softmax, so the visible weights no longer sum to 1. Hide "
-        "the scores before it.",
+        "The mask comes after the softmax, so the visible weights no longer sum to 1. Hide the "
+        "scores before it.",
         lambda q, k, v, mask: (weights(q, k) * mask) @ v,
     ),
     (
-        "An empty row came out as nan: its weights are 0/0. Set the weights to 0 where the "
-        "mask is False.",
+        "An empty row came out as nan: its weights are 0/0. Set the weights to 0 where the mask "
+        "is False.",
         lambda q, k, v, mask: (
             torch.softmax(scaled(q, k).masked_fill(~mask, -torch.inf), dim=-1) @ v
         ),
     ),
     (
-        "An empty row came out as the mean of all values: in it every score is the same large"
-        " negative number. Set the weights to 0 where the mask is False.",
+        "An empty row came out as the mean of all values: in it every score is the same large "
+        "negative number. Set the weights to 0 where the mask is False.",
         filled(-1e9),
     ),
     (
-        "The fill is not negative enough: a hidden key still gets a share. Only a score of "
-        "−inf gets exactly 0.",
+        "The fill is not negative enough: a hidden key still gets a share. Only a score of −inf "
+        "gets exactly 0.",
         filled(-10.0),
     ),
     (
@@ -458,8 +458,8 @@ CROSS: Suspects = [
         lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=1 / q.shape[-1]),
     ),
     (
-        "The scale is the root of the width of x. It is the width of the queries and keys, D,"
-        " that makes dot products large.",
+        "The scale is the root of the width of x. It is the width of the queries and keys, D, "
+        "that makes dot products large.",
         lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=x.shape[-1] ** -0.5),
     ),
     (
@@ -489,13 +489,13 @@ CROSS: Suspects = [
         lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, causal=True),
     ),
     (
-        "The values come from x, but the weights belong to the tokens of context: 5 weights, "
-        "3 values.",
+        "The values come from x, but the weights belong to the tokens of context: 5 weights, 3 "
+        "values.",
         lambda x, c, q, k, v: weights(x @ q, c @ k) @ (x @ v),
     ),
     (
-        "The keys come from x, so there is a weight for each token of x instead of one for "
-        "each token of context.",
+        "The keys come from x, so there is a weight for each token of x instead of one for each "
+        "token of context.",
         lambda x, c, q, k, v: weights(x @ q, x @ k) @ (c @ v),
     ),
     (
@@ -503,8 +503,8 @@ CROSS: Suspects = [
         lambda x, c, q, k, v: weights(c @ k, x @ q) @ (c @ v),
     ),
     (
-        "The weights stand on the wrong side: each row of weights mixes the rows of v, "
-        "weights @ v.",
+        "The weights stand on the wrong side: each row of weights mixes the rows of v, weights "
+        "@ v.",
         lambda x, c, q, k, v: (c @ v) @ weights(x @ q, c @ k),
     ),
     (
@@ -539,8 +539,8 @@ CROSS: Suspects = [
         lambda x, c, q, k, v: scaled(x @ q, c @ k).softmax(1) @ (c @ v),
     ),
     (
-        "The scale is the root of the width of the values. It is the width of the queries and"
-        " keys, D, that makes dot products large.",
+        "The scale is the root of the width of the values. It is the width of the queries and "
+        "keys, D, that makes dot products large.",
         lambda x, c, q, k, v: attend(x @ q, c @ k, c @ v, scale=v.shape[-1] ** -0.5),
     ),
     (

@@ -54,8 +54,8 @@ _MEANINGS: list[tuple[type[BaseException], str, str]] = [
         RuntimeError,
         r"cannot be multiplied|[Ee]xpected size for first two|size mismatch|not aligned"
         r"|inconsistent tensor size|incompatible",
-        "In a product `a @ b` the last axis of a meets the last but one of b. "
-        "`b.transpose(-2, -1)` swaps the last two axes of b, with or without a batch.",
+        "In a product `a @ b` the last axis of a meets the last but one of b. `b.transpose(-2, "
+        "-1)` swaps the last two axes of b, with or without a batch.",
     ),
     (
         RuntimeError,

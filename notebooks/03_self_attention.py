@@ -46,6 +46,7 @@ import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab import figures, masks
@@ -88,7 +89,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 
 # %% tags=["fragment"]
 tokenizer, encoder = minilm()
-table = encoder.embeddings.word_embeddings.weight  # (30522 words, 384 numbers)
+table = encoder.embeddings.word_embeddings.weight  # (30522 words, 384)
 
 
 def word_vector(sentence, word):
@@ -118,21 +119,29 @@ ASK = SHELVES  # stands in a question where a note has its shelf
 
 
 def tapes(batch, films):
-    """Notes about `films` films, then a question for each of them, in another order."""
-    titles = torch.rand(batch, TITLES).argsort(dim=-1)[:, :films]  # no title twice
+    """Notes about `films` films, then the questions, in another order."""
+    shuffled = torch.rand(batch, TITLES).argsort(dim=-1)
+    titles = shuffled[:, :films]  # (B, films), no title twice
     shelves = torch.randint(SHELVES, (batch, films))
     order = torch.rand(batch, films).argsort(dim=-1)
-    answers = shelves.gather(1, order)  # (batch, films)
-    distance = films + torch.arange(films) - order  # from a note to its question, in tokens
-    titles = torch.cat([titles, titles.gather(1, order)], dim=1)  # (batch, 2·films)
-    shelves = torch.cat([shelves, torch.full_like(shelves, ASK)], dim=1)
+    answers = shelves.gather(1, order)  # (B, films)
+    distance = films + torch.arange(films) - order  # note to question
+    asked = titles.gather(1, order)
+    blank = torch.full_like(shelves, ASK)
+    titles = torch.cat([titles, asked], dim=1)  # (B, 2·films)
+    shelves = torch.cat([shelves, blank], dim=1)  # (B, 2·films)
     return titles, shelves, answers, distance
+
+
+def spell(titles, shelves):
+    """One tape as a reader sees it: ["C2", "A0", …, "C?"]."""
+    pairs = zip(titles[0].tolist(), shelves[0].tolist())
+    return ["ABCDEFGHIJKL"[t] + "0123?"[s] for t, s in pairs]
 
 
 seed(0)
 titles, shelves, answers, _ = tapes(1, films=5)
-tape = ["ABCDEFGHIJKL"[t] + "0123?"[s] for t, s in zip(titles[0], shelves[0])]
-print(" ".join(tape), "  answers:", *answers[0].tolist())
+print(*spell(titles, shelves), "  answers:", *answers[0].tolist())
 
 # %% [markdown] tags=["notes"]
 # Let the room answer the tape aloud. Ask: where did your eyes go? Straight back to the note. That is the whole chapter.
@@ -143,6 +152,7 @@ print(" ".join(tape), "  answers:", *answers[0].tolist())
 #
 # The reader below embeds each token (title plus shelf), hands the sequence to a *mixer*, and reads an answer from every
 # place. The mixer is the only part that lets tokens talk. Today it is a GRU, the strongest RNN we know from chapter 1.
+
 
 # %%
 class Reader(nn.Module):
@@ -173,7 +183,7 @@ class Recurrent(nn.Module):
 def train(model, steps, rate):
     """Tapes of 2 to 12 films; the loss counts the questions only."""
     optimiser = torch.optim.Adam(model.parameters(), lr=rate)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps)
+    schedule = OneCycleLR(optimiser, rate, total_steps=steps)
     for _ in range(steps):
         films = int(torch.randint(2, TITLES + 1, ()))
         titles, shelves, answers, _ = tapes(128, films)
@@ -189,9 +199,15 @@ def train(model, steps, rate):
 
 @torch.no_grad()
 def right_answers(model, films, batch=1000):
-    """For fresh tapes: which questions were answered right, and how far away their notes were."""
+    """Fresh tapes: was each answer right, and how far away was its note?"""
     titles, shelves, answers, distance = tapes(batch, films)
-    return (model(titles, shelves)[:, films:].argmax(-1) == answers).float(), distance
+    guesses = model(titles, shelves)[:, films:].argmax(-1)  # (B, films)
+    return (guesses == answers).float(), distance
+
+
+def curve(model):
+    """The share of right answers for each number of films."""
+    return [right_answers(model, films)[0].mean().item() for films in SIZES]
 
 
 # %% [markdown]
@@ -203,13 +219,14 @@ def right_answers(model, films, batch=1000):
 SIZES = [2, 4, 6, 8, 10, 12]
 seed(0)
 gru = train(Reader(48, Recurrent(48)), steps=600, rate=2e-2)
-gru_curve = [right_answers(gru, films)[0].mean().item() for films in SIZES]
+gru_curve = curve(gru)
 
 
 def commonest(films, batch=1000):
-    """How often the shelf named most often on a tape is the right answer."""
+    """How often a tape's most frequent shelf is the right answer."""
     _, shelves, answers, _ = tapes(batch, films)
-    favourite = F.one_hot(shelves[:, :films], SHELVES).sum(dim=1).argmax(-1)  # (B,)
+    counts = F.one_hot(shelves[:, :films], SHELVES).sum(dim=1)
+    favourite = counts.argmax(-1)  # (B,)
     return (favourite[:, None] == answers).float().mean().item()
 
 
@@ -232,7 +249,7 @@ print("GRU, 12 films: at most 0.75 right:", gru_curve[-1] <= 0.75)
 # Be fair to the GRU: 12 notes are few bits, and 48 numbers could hold them. One with nearly four times the parameters does solve 12 films, and much longer training helps, too. What its design makes *hard* is this:
 #
 # - **One vector for everything.** Each note has to be filed in the state without disturbing those already there. The tape grows, the state does not.
-# - **A long way.** What the first note said has to survive every later step.
+# - **A long way.** What the first note said has to survive every later step, and so does the gradient on its way back (chapter 1).
 # - **A queue.** Step $t$ cannot begin before step $t-1$ has ended, however many cores you own.
 #
 # Chapter 2 cured this for a *decoder* that looks at an encoder. Now we want it inside one sequence: **every token may look straight at any
@@ -286,14 +303,15 @@ print("GRU, 12 films: at most 0.75 right:", gru_curve[-1] <= 0.75)
 
 # %% tags=["fragment"]
 films = ["Moon Heist", "Paris in May", "Robot Wedding", "Two Left Feet"]
-k = torch.tensor([[2.0, 0, 1], [0, 2, 0], [1, 2, 1], [0, 1, 2]])  # (4, 3): one key a film
-v = torch.tensor([[90.0], [120], [100], [110]])  # (4, 1): one value a film
+k = torch.tensor([[2.0, 0, 1], [0, 2, 0], [1, 2, 1], [0, 1, 2]])  # (4, 3)
+v = torch.tensor([[90.0], [120], [100], [110]])  # (4, 1)
 q = torch.tensor([1.0, 0, 1])  # (3,): funny, in space
 
 scores = k @ q  # (4,)
 shares = scores.exp() / scores.exp().sum()  # (4,), the softmax
 for film, score, share in zip(films, scores, shares):
-    print(f"{film:14} score {score:.0f}   e^score {score.exp():5.2f}   weight {share:.2f}")
+    power = score.exp()
+    print(f"{film:14} score {score:.0f}  e^s {power:5.2f}  share {share:.2f}")
 print(f"soft answer: {(shares @ v).item():.1f} minutes")
 
 # %% [markdown]
@@ -305,7 +323,9 @@ print(f"soft answer: {(shares @ v).item():.1f} minutes")
 # %%
 for temperature in (0.1, 1.0, 10.0, 1000.0):
     shares = (scores / temperature).softmax(dim=-1)
-    print(f"T = {temperature:6}: best weight {shares.max():.2f}, answer {(shares @ v).item():5.1f} minutes")
+    answer = (shares @ v).item()
+    best = shares.max()
+    print(f"T = {temperature:6}: best share {best:.2f}, answer {answer:.1f}")
 
 # %% [markdown]
 # Why not always hard? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells
@@ -365,8 +385,8 @@ x = torch.tensor([[1.0, 0, -1], [0, 1, 0], [1, 0, 1]])  # (3, 3)
 
 scores = x @ x.T  # (3, 3)
 y = scores.softmax(dim=-1) @ x  # (3, 3)
-print("scores\n", scores)
-print("weights\n", scores.softmax(dim=-1))
+print("scores", scores, sep="\n")
+print("weights", scores.softmax(dim=-1), sep="\n")
 
 # %% [markdown]
 # Words already mix, with no RNN and in two products. But look at the scores:
@@ -387,7 +407,7 @@ print("weights\n", scores.softmax(dim=-1))
 seed(0)
 U = torch.randn(1000, 3, 3)  # a thousand matrices
 S = (x @ U) @ (x @ U).mT  # (1000, 3, 3)
-print(f"largest |S - S.T| among 1000 matrices: {(S - S.mT).abs().max():.0e}")
+print("any unsymmetric?", bool(((S - S.mT).abs() > 1e-4).any()))
 
 # %% [markdown]
 # Why does it matter? Because *who looks at whom* has a direction. The verb needs to know who bites; the dog does not need the verb in the same way. *Dog bites
@@ -399,14 +419,15 @@ print(f"largest |S - S.T| among 1000 matrices: {(S - S.mT).abs().max():.0e}")
 #
 # Let gradient descent try, once with a shared matrix and once with two matrices.
 
+
 # %% tags=["slide"]
 def learn_to_look_back(shared, steps=300):
-    """Fit the matrices so that each word looks at the word before it; return those three weights."""
+    """Fit the matrices; return the three weights that should be 1."""
     seed(0)
     w_q = torch.randn(3, 3, requires_grad=True)
     w_k = w_q if shared else torch.randn(3, 3, requires_grad=True)
     optimiser = torch.optim.Adam([w_q] if shared else [w_q, w_k], lr=0.05)
-    before = torch.tensor([2, 0, 1])  # dog -> man, bites -> dog, man -> bites
+    before = torch.tensor([2, 0, 1])  # dog → man, bites → dog, man → bites
     for _ in range(steps):
         scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(3)
         loss = F.cross_entropy(scores, before)
@@ -416,7 +437,8 @@ def learn_to_look_back(shared, steps=300):
     return scores.softmax(dim=-1)[torch.arange(3), before].detach()
 
 
-look_shared, look_two = learn_to_look_back(shared=True), learn_to_look_back(shared=False)
+look_shared = learn_to_look_back(shared=True)
+look_two = learn_to_look_back(shared=False)
 print("one shared matrix:", look_shared)
 print("two matrices:     ", look_two)
 
@@ -457,20 +479,19 @@ print("two matrices:     ", look_two)
 # - $W_v$: what to hand over
 
 # %%
-w_q = torch.tensor([
-    [0.0, 2, 0],  # a noun asks for: a verb
-    [2, 0, -2],  # a verb asks for: a noun, and one that stands first
+ask = [
+    [0.0, 2, 0],  # a noun asks for a verb
+    [2, 0, -2],  # a verb asks for a noun, and one that stands first
     [0, 0, 0],  # the place of the asker does not matter
-])
-w_k = torch.eye(3)  # a key says what the token is
-w_v = torch.tensor([
-    [0.5, 0.5],  # v = (1, 0) for the first noun,
-    [0.0, 0.0],  #     (0, 0) for the verb,
-    [-0.5, 0.5],  #     (0, 1) for the last noun
-])
+]
+hand_over = [[0.5, 0.5], [0, 0], [-0.5, 0.5]]  # which noun am I?
+
+w_q = torch.tensor(ask)  # (3, 3)
+w_k = torch.eye(3)  # (3, 3): a key says what its token is
+w_v = torch.tensor(hand_over)  # (3, 2)
 q, k, v = x @ w_q, x @ w_k, x @ w_v  # (3, 3), (3, 3), (3, 2)
-print("q\n", q)
-print("v\n", v)
+print("q", q, sep="\n")
+print("v", v, sep="\n")
 
 # %% [markdown]
 # Check one row by hand. The query of *bites* is $(2, 0, -2)$. Its scores are $2 \cdot 1 + (-2)(-1) = 4$ with *dog*, $0$ with itself, and $2 \cdot 1 + (-2) \cdot 1 = 0$ with *man*.
@@ -480,9 +501,9 @@ print("v\n", v)
 scores = q @ k.T  # (3, 3)
 alpha = (scores / math.sqrt(3)).softmax(dim=-1)  # (3, 3)
 o = alpha @ v  # (3, 2)
-print("scores\n", scores)
-print("weights\n", alpha)
-print("outputs\n", o)
+print("scores", scores, sep="\n")
+print("weights", alpha, sep="\n")
+print("outputs", o, sep="\n")
 
 # %% [markdown]
 # Read the row of *bites*. It gives 0.83 of its attention to *dog*, and its output is (0.83, 0.08): *the first noun does it, the last one does not*. The vector of the verb now
@@ -498,7 +519,9 @@ tables = [
     ("$XW_q(XW_k)^T$", scores),
 ]
 for ax, (title, values) in zip(axes, tables):
-    figures.heatmap(ax, values, rows=words, columns=words, title=title, low=None, digits=1)
+    figures.heatmap(
+        ax, values, rows=words, columns=words, title=title, low=None, digits=1
+    )
 figures.show(
     fig,
     alt="Three tables of scores for dog bites man. The first two are mirror images of themselves "
@@ -516,7 +539,8 @@ figures.show(
 for keys in (3, 10, 100, 1000):
     scores = torch.full((keys,), -1.0)
     scores[0] = 1.0  # a perfect match, and the rest as bad as can be
-    print(f"{keys:5d} keys: the perfect match gets {scores.softmax(dim=-1)[0]:.2f}")
+    share = scores.softmax(dim=-1)[0]
+    print(f"{keys:5d} keys: the perfect match gets {share:.2f}")
 
 # %% [markdown]
 # With scores that cannot leave $[-1, 1]$ nobody can be heard in a crowd. So we drop the division by the lengths and keep the plain dot product. Now the network can
@@ -533,7 +557,7 @@ for keys in (3, 10, 100, 1000):
 # This is *dog bites man* with the matrices from above. Everything can be changed: the sentence, the numbers, the temperature, the mask.
 #
 # - Change the −2 in the middle row of $W_q$ to 2. **Before you look:** whom does *bites* ask for now?
-# - Click cells of the weights to forbid them. Forbid *bites* → *dog*: where does its attention go?
+# - Click a cell of the *masked* table to forbid it. Forbid *bites* → *dog*: where does its attention go?
 
 # %% tags=["slide", "hide-input"]
 AttentionWorkbench(
@@ -609,8 +633,9 @@ AttentionHeatmap(
 # </details>
 
 # %%
-to_previous = torch.diagonal(look.attentions[0], offset=-1, dim1=-2, dim2=-1).mean(-1)  # (12,)
-print(f"head {int(to_previous.argmax())} gives {to_previous.max():.2f} of its attention to the token before")
+one_back = look.attentions[0].diagonal(offset=-1, dim1=-2, dim2=-1)
+share, head = one_back.mean(-1).max(dim=0)  # the best of 12 heads
+print(f"head {head} gives {share:.2f} of its attention to the token before")
 
 # %% [markdown]
 # ### How far is it from one word to another?
@@ -637,25 +662,55 @@ Quiz(
         {
             "question": "Queries and keys have 64 random entries of variance 1. What is the variance of their dot product?",
             "choices": [
-                {"text": "1", "why": "That holds for one product of two entries. The dot product adds 64 of them."},
-                {"text": "8", "why": "8 is √64, the standard deviation. The variance is its square."},
-                {"text": "64", "correct": True, "why": "Each product adds a variance of 1, and independent variances add up."},
+                {
+                    "text": "1",
+                    "why": "That holds for one product of two entries. The dot product adds 64 of them.",
+                },
+                {
+                    "text": "8",
+                    "why": "8 is √64, the standard deviation. The variance is its square.",
+                },
+                {
+                    "text": "64",
+                    "correct": True,
+                    "why": "Each product adds a variance of 1, and independent variances add up.",
+                },
             ],
         },
         {
             "question": "A mask must hide a key. What should its score become before the softmax?",
             "choices": [
-                {"text": "0", "why": "e⁰ is 1, so the key keeps a share. Part 4 shows a network that exploits this."},
-                {"text": "−∞", "correct": True, "why": "e^−∞ is exactly 0, and the other keys share out the whole 1."},
-                {"text": "It does not matter, set the *weight* to 0 afterwards", "why": "The hidden key has already been counted in the denominator, so it can still be felt. Part 4 measures it."},
+                {
+                    "text": "0",
+                    "why": "e⁰ is 1, so the key keeps a share. Part 4 shows a network that exploits this.",
+                },
+                {
+                    "text": "−∞",
+                    "correct": True,
+                    "why": "e^−∞ is exactly 0, and the other keys share out the whole 1.",
+                },
+                {
+                    "text": "It does not matter, set the *weight* to 0 afterwards",
+                    "why": "The hidden key has already been counted in the denominator, so it can still be felt. Part 4 measures it.",
+                },
             ],
         },
         {
             "question": "One pass with a causal mask over a text of `L` tokens: how many next-token predictions can be trained with it?",
             "choices": [
-                {"text": "1, for the last token", "why": "Every place has seen only its own past, so every place makes an honest prediction."},
-                {"text": "`L`", "correct": True, "why": "Place `i` has seen tokens 0 … `i`, just as if the text ended there."},
-                {"text": "`L`²", "why": "There are `L`² scores, but only one prediction for each place."},
+                {
+                    "text": "1, for the last token",
+                    "why": "Every place has seen only its own past, so every place makes an honest prediction.",
+                },
+                {
+                    "text": "`L`",
+                    "correct": True,
+                    "why": "Place `i` has seen tokens 0 … `i`, just as if the text ended there.",
+                },
+                {
+                    "text": "`L`²",
+                    "why": "There are `L`² scores, but only one prediction for each place.",
+                },
             ],
         },
     ],
@@ -672,11 +727,12 @@ Quiz(
 #
 # $$\underbrace{O}_{(B,\,L,\,D_v)} = \operatorname{softmax}\!\Big(\underbrace{Q}_{(B,\,L,\,D)}\;\underbrace{K^\top}_{(B,\,D,\,S)} \big/ \sqrt{D}\,\Big)\underbrace{V}_{(B,\,S,\,D_v)}$$
 
+
 # %% tags=["slide"]
 def our_attention(q, k, v):
     """q (B, L, D), k (B, S, D), v (B, S, D_v) -> (B, L, D_v)."""
     scores = q @ k.mT  # (B, L, S): every query with every key
-    scores = scores / math.sqrt(q.shape[-1])  # a spread near 1, whatever D is
+    scores = scores / math.sqrt(q.shape[-1])  # spread near 1 for any D
     alpha = scores.softmax(dim=-1)  # each row adds up to 1
     return alpha @ v  # (B, L, D_v): a weighted mean of the values
 
@@ -687,9 +743,10 @@ def our_attention(q, k, v):
 # %% tags=["fragment"]
 seed(0)
 q, k, v = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(2, 7, 6)
-torch.testing.assert_close(our_attention(q, k, v), attention(q, k, v))
-torch.testing.assert_close(our_attention(q, k, v), F.scaled_dot_product_attention(q, k, v))
-print("ours = attnlab = PyTorch's fused kernel, output shape", tuple(our_attention(q, k, v).shape))
+ours = our_attention(q, k, v)
+torch.testing.assert_close(ours, attention(q, k, v))
+torch.testing.assert_close(ours, F.scaled_dot_product_attention(q, k, v))
+print("ours = attnlab = PyTorch's fused kernel, shape", tuple(ours.shape))
 
 # %% [markdown]
 # By hand we did the same with *dog bites man*:
@@ -715,35 +772,54 @@ print("the numbers of part 2 are the library's numbers")
 #
 # and for $\alpha = (1, 0, \dots, 0)$ it is zero in every entry. No slope, no learning. Measure all three, with 2000 queries and 16 keys each.
 
+
 # %%
 def spread(d, scaled, queries=2000, keys=16):
-    """Variance of the scores, mean best weight, and median size of the softmax's slope."""
+    """Variance of the scores, mean best weight, median slope ‖J‖."""
     seed(0)
     q, k = torch.randn(queries, 1, d), torch.randn(queries, keys, d)
     scores = (q @ k.mT).squeeze(1)  # (queries, keys)
     if scaled:
         scores = scores / math.sqrt(d)
     alpha = scores.softmax(dim=-1)
-    slope = torch.diag_embed(alpha) - alpha[:, :, None] * alpha[:, None, :]  # (queries, S, S)
-    return scores.var().item(), alpha.amax(-1).mean().item(), slope.flatten(1).norm(dim=1).median().item()
+    J = torch.diag_embed(alpha) - alpha[:, :, None] * alpha[:, None, :]
+    slope = J.flatten(1).norm(dim=1)  # (queries,)
+    best = alpha.amax(-1)  # (queries,)
+    return scores.var().item(), best.mean().item(), slope.median().item()
 
 
 # %%
 WIDTHS = [4, 16, 64, 256, 1024]
 plain = {d: spread(d, scaled=False) for d in WIDTHS}
 scaled = {d: spread(d, scaled=True) for d in WIDTHS}
-print("            ---- q·k ----------------     ---- q·k / √d -----------")
-print("    d    variance  best weight  slope     variance  best weight  slope")
+print("          ------- q·k -------    ----- q·k / √d ----")
+print("    d     var.   best   slope     var.   best   slope")
 for d in WIDTHS:
     (var, best, slope), (var_s, best_s, slope_s) = plain[d], scaled[d]
-    print(f"{d:5d} {var:11.0f} {best:12.2f} {slope:6.2f} {var_s:12.1f} {best_s:12.2f} {slope_s:6.2f}")
+    print(f"{d:5d} {var:8.0f} {best:6.2f} {slope:7.2f}", end="")
+    print(f"  {var_s:7.1f} {best_s:6.2f} {slope_s:7.2f}")
 
 # %% tags=["hide-input", "slide"]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.4))
-for ax, entry, title in ((axes[0], 1, "Best of 16 weights"), (axes[1], 2, "Slope of the softmax, $||J||$")):
+for ax, entry, title in (
+    (axes[0], 1, "Best of 16 weights"),
+    (axes[1], 2, "Slope of the softmax, $||J||$"),
+):
     ax.plot(WIDTHS, [plain[d][entry] for d in WIDTHS], "o-", label="$q·k$")
-    ax.plot(WIDTHS, [scaled[d][entry] for d in WIDTHS], "s--", label="$q·k/\\sqrt{d}$")
-    ax.set(title=title, xlabel="width $d$", xscale="log", xticks=WIDTHS, xticklabels=WIDTHS, ylim=(0, None))
+    ax.plot(
+        WIDTHS,
+        [scaled[d][entry] for d in WIDTHS],
+        "s--",
+        label="$q·k/\\sqrt{d}$",
+    )
+    ax.set(
+        title=title,
+        xlabel="width $d$",
+        xscale="log",
+        xticks=WIDTHS,
+        xticklabels=WIDTHS,
+        ylim=(0, None),
+    )
     ax.minorticks_off()
 axes[0].legend(loc="upper left")
 figures.show(
@@ -774,13 +850,13 @@ figures.show(
 
 # %% tags=["slide"]
 seed(0)
-french, english = torch.randn(1, 4, 8), torch.randn(1, 6, 10)  # 4 and 6 tokens, of other widths
-w_query, w_key, w_value = torch.randn(8, 5), torch.randn(10, 5), torch.randn(10, 3)
+french = torch.randn(4, 8)  # 4 tokens of width 8: they ask
+english = torch.randn(6, 10)  # 6 tokens of width 10: they answer
+to_query, to_key, to_value = torch.randn(8, 5), *torch.randn(2, 10, 5)
 
-cross = weights(french @ w_query, english @ w_key)  # French asks, English answers
-out = attention(french @ w_query, english @ w_key, english @ w_value)
-print("weights", tuple(cross.shape), " rows add up to", cross.sum(-1).flatten())
-print("output ", tuple(out.shape), " one vector for each French token")
+q, k, v = french @ to_query, english @ to_key, english @ to_value
+print("weights", tuple(weights(q, k).shape), " a row for each French token")
+print("output ", tuple(attention(q, k, v).shape))
 
 # %% [markdown]
 # ### Masks: who may look at whom
@@ -791,16 +867,14 @@ print("output ", tuple(out.shape), " one vector for each French token")
 # token, so a token may look at its past and at itself, not at its future.
 
 # %%
-pad = masks.padding([5, 3], S=5)  # two sentences, of 5 and 3 tokens, in 5 places
+pad = masks.padding([5, 3], S=5)  # sentences of 5 and 3 tokens
 past = masks.causal(5)
+second = (past & pad).dense()[1, 0]  # (5, 5): both masks, second sentence
 
-
-def picture(mask):
-    return "\n".join(" ".join("■" if may else "·" for may in row) for row in mask)
-
-
-print("causal\n" + picture(past.dense()))
-print("causal and padding, second sentence\n" + picture((past & pad).dense()[1, 0]))
+print("causal       causal and padding")
+for row, row_padded in zip(past.dense(), second):
+    marks = ["■" if may else "·" for may in (*row, *row_padded)]
+    print(*marks[:5], "  ", *marks[5:])
 
 # %% [markdown]
 # Does padding really not matter? Fill it with enormous numbers and look at the real tokens.
@@ -810,12 +884,13 @@ seed(0)
 batch = torch.randn(2, 1, 5, 8)  # (B, H, L, D): two sentences
 dirty = batch.clone()
 dirty[1, :, 3:] = 1e6  # garbage where the second sentence has no words
-clean_out = attention(batch, batch, batch, mask=pad)[1, :, :3]
-dirty_out = attention(dirty, dirty, dirty, mask=pad)[1, :, :3]
-alone = attention(batch[1:, :, :3], batch[1:, :, :3], batch[1:, :, :3])[0]
+short = batch[1:, :, :3]  # the second sentence alone
+clean_out = attention(batch, batch, batch, mask=pad)[1:, :, :3]
+dirty_out = attention(dirty, dirty, dirty, mask=pad)[1:, :, :3]
 torch.testing.assert_close(clean_out, dirty_out, rtol=0, atol=0)
-torch.testing.assert_close(clean_out, alone)
-print("garbage in the padding changes nothing; the short sentence could as well be alone")
+torch.testing.assert_close(clean_out, attention(short, short, short))
+print("garbage in the padding changes nothing")
+print("and the short sentence could as well be alone")
 
 # %% [markdown]
 # ### Why −∞?
@@ -830,33 +905,57 @@ print("garbage in the padding changes nothing; the short sentence could as well 
 # 3. softmax, then multiply the weight by 0
 # 4. set the score to −∞, then softmax
 
+
 # %%
+def no_mask(scores, may):
+    return scores.softmax(-1)
+
+
+def score_zero(scores, may):
+    return scores.masked_fill(~may, 0.0).softmax(-1)
+
+
+def weight_zero(scores, may):
+    return scores.softmax(-1) * may
+
+
+def score_minus_infinity(scores, may):
+    return scores.masked_fill(~may, -torch.inf).softmax(-1)
+
+
 WAYS = {
-    "no mask": lambda scores, may: scores.softmax(-1),
-    "score 0": lambda scores, may: scores.masked_fill(~may, 0.0).softmax(-1),
-    "weight × 0": lambda scores, may: scores.softmax(-1) * may,
-    "score −∞": lambda scores, may: scores.masked_fill(~may, -torch.inf).softmax(-1),
+    "no mask": no_mask,
+    "score 0": score_zero,
+    "weight × 0": weight_zero,
+    "score −∞": score_minus_infinity,
 }
 
 # %% [markdown]
 # **The leak test.** Change the last token and look at the outputs of all the tokens before it. If the future is hidden, the past cannot change. Not by a little: not at all.
 
+
 # %% tags=["slide"]
 def leak(hide, tokens=6, width=8):
-    """Change the last token. How much do the outputs before it change, and what do rows add up to?"""
+    """Change the last token: the change before it, and the rows' sums."""
     seed(0)
-    x, w_q, w_k, w_v = torch.randn(tokens, width), *torch.randn(3, width, width)
+    x = torch.randn(tokens, width)
+    w_q, w_k, w_v = torch.randn(3, width, width)
     other = x.clone()
-    other[-1] += 1.0
+    other[-1] += 1.0  # another future
     may = masks.causal(tokens).dense()
-    alphas = [hide(z @ w_q @ (z @ w_k).T / math.sqrt(width), may) for z in (x, other)]
-    first, second = (alpha @ (z @ w_v) for alpha, z in zip(alphas, (x, other)))
-    return (first - second)[:-1].abs().max().item(), alphas[0].sum(-1)
+    outputs = []
+    for z in (x, other):
+        scores = (z @ w_q) @ (z @ w_k).T / math.sqrt(width)
+        alpha = hide(scores, may)
+        outputs.append(alpha @ (z @ w_v))
+    change = (outputs[0] - outputs[1])[:-1].abs().max()
+    return change.item(), alpha.sum(-1)
 
 
 for name, hide in WAYS.items():
     change, sums = leak(hide)
-    print(f"{name:11} the past changes by {change:5.2f}   rows add up to {sums.min():.2f} … {sums.max():.2f}")
+    print(f"{name:10}  the past changes by {change:.2f}", end="   ")
+    print(f"rows add up to {sums.min():.2f} … {sums.max():.2f}")
 
 # %% [markdown]
 # A score of 0 is not a small score: $e^0 = 1$, and the hidden key keeps its share. Multiplying afterwards looks safe, and the hidden *values* are indeed gone. But the hidden *scores* are still in the denominator of the
@@ -865,37 +964,51 @@ for name, hide in WAYS.items():
 # Is a rustle enough to cheat? Give a network the most hopeless task there is: **predict the next of a row of random digits**. No honest model can do better than
 # a loss of $\ln 10 = 2.30$ and 1 right in 10. Whatever is better has seen the future.
 
+
 # %%
 class Guesser(nn.Module):
     """One attention layer that predicts the next digit at every place."""
 
     def __init__(self, hide, length=8, width=32):
         super().__init__()
-        self.digit, self.place = nn.Embedding(10, width), nn.Embedding(length, width)
-        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.digit = nn.Embedding(10, width)
+        self.place = nn.Embedding(length, width)  # see chapter 5
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, 10)
         self.hide, self.may = hide, masks.causal(length).dense()
 
     def forward(self, digits):
-        x = self.digit(digits) + self.place.weight  # (B, L, E); places are the subject of chapter 5
-        scores = self.query(x) @ self.key(x).mT / math.sqrt(x.shape[-1])  # (B, L, L)
-        return self.out(self.hide(scores, self.may) @ self.value(x))  # (B, L, 10)
+        x = self.digit(digits) + self.place.weight  # (B, L, E)
+        scores = self.query(x) @ self.key(x).mT  # (B, L, L)
+        alpha = self.hide(scores / math.sqrt(x.shape[-1]), self.may)
+        return self.out(alpha @ self.value(x))  # (B, L, 10)
 
 
-def cheat(hide, steps=200, length=8):
-    """Train on random digits; return loss and share of right guesses where a next digit is in sight."""
+# %%
+def guess(model, batch, length=8):
+    """Loss and share of right guesses on fresh random digits."""
+    digits = torch.randint(10, (batch, length + 1))
+    # The last digit is not in the input: nobody can cheat there.
+    guesses = model(digits[:, :-1])[:, :-1].flatten(0, 1)
+    target = digits[:, 1:-1].flatten()
+    right = (guesses.argmax(-1) == target).float().mean()
+    return F.cross_entropy(guesses, target), right
+
+
+def cheat(hide, steps=200):
     seed(0)
-    model = Guesser(hide, length)
+    model = Guesser(hide)
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(steps + 1):
-        digits = torch.randint(10, (64 if step < steps else 4000, length + 1))
-        guesses = model(digits[:, :-1])[:, :-1].flatten(0, 1)  # the last next digit is in nobody's sight
-        loss = F.cross_entropy(guesses, digits[:, 1:-1].flatten())
-        if step < steps:
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-    return loss.item(), (guesses.argmax(-1) == digits[:, 1:-1].flatten()).float().mean().item()
+    for _ in range(steps):
+        loss, _ = guess(model, batch=64)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    with torch.no_grad():
+        loss, right = guess(model, batch=4000)
+    return loss.item(), right.item()
 
 
 # %% tags=["slide", "nbval-ignore-output"]
@@ -904,9 +1017,10 @@ for name, (loss, share) in cheats.items():
     print(f"{name:11} loss {loss:.2f}   right {share:.2f}")
 
 # %% tags=["fragment"]
-honest, *cheaters = (cheats[name][0] for name in ("score −∞", "weight × 0", "score 0", "no mask"))
-print("−∞ stays honest (loss no more than 0.03 below ln 10):", honest > math.log(10) - 0.03)
-print("all the others have seen the future (loss below 2.1):", all(loss < 2.1 for loss in cheaters))
+losses = {name: loss for name, (loss, _) in cheats.items()}
+honest = losses.pop("score −∞")
+print("−∞ is honest, loss above 2.27:", honest > 2.27)
+print("the others peek, loss below 2.1:", max(losses.values()) < 2.1)
 
 # %% [markdown] tags=["notes"]
 # Random digits: the honest loss is ln 10. A loss that is too good to be true is the commonest sign of a leaking mask. The third way is the interesting one: the values are gone, the denominator is not.
@@ -925,9 +1039,12 @@ print("all the others have seen the future (loss below 2.1):", all(loss < 2.1 fo
 seed(0)
 text = torch.randn(6, 8)  # six tokens
 one_pass = attention(text, text, text, causal=True)  # (6, 8)
-prefixes = [attention(text[:n], text[:n], text[:n])[-1] for n in range(1, 7)]  # six passes, no mask
-torch.testing.assert_close(one_pass, torch.stack(prefixes))
-print("one causal pass over 6 tokens = the last outputs of 6 passes over its prefixes")
+last = []
+for n in range(1, 7):  # six passes, without a mask
+    prefix = text[:n]
+    last.append(attention(prefix, prefix, prefix)[-1])
+torch.testing.assert_close(one_pass, torch.stack(last))
+print("one causal pass = the last outputs of all six prefixes")
 
 # %% [markdown]
 # An RNN language model gets its $L$ predictions from one pass as well, but in $L$ steps, one after the other. Here all of them come at once, from two matrix products. That is what made training on very long texts affordable.
@@ -937,7 +1054,7 @@ print("one causal pass over 6 tokens = the last outputs of 6 passes over its pre
 #
 # ### The two banks, again
 #
-# Part 1 ended with a word that has one vector in all sentences. What do six layers of self-attention make of it? Four sentences about rivers, four about money. We take the vector of *bank* as it comes
+# Part 1 began with a word that has one vector in all sentences. What do six layers of self-attention make of it? Four sentences about rivers, four about money. We take the vector of *bank* as it comes
 # out of each layer, and compare all pairs.
 
 # %%
@@ -956,28 +1073,38 @@ MONEY = [
 
 
 def vectors(sentence, word):
-    """The vector of `word` before the first layer and after each layer: (7, 384)."""
+    """`word` before the first layer and after each one: (7, 384)."""
     look = encode(sentence)
     return look.hidden[:, look.tokens.index(word)]
 
 
-banks = torch.stack([vectors(sentence, "bank") for sentence in RIVER + MONEY], dim=1)  # (7, 8, 384)
-cosines = F.cosine_similarity(banks[:, :, None], banks[:, None, :], dim=-1)  # (7, 8, 8)
+def all_cosines(x):
+    """Cosine of every pair of rows: (…, N, E) -> (…, N, N)."""
+    unit = F.normalize(x, dim=-1)
+    return unit @ unit.mT
+
+
+banks = [vectors(sentence, "bank") for sentence in RIVER + MONEY]
+cosines = all_cosines(torch.stack(banks, dim=1))  # (7, 8, 8)
 
 # %%
 meaning = torch.tensor([0] * 4 + [1] * 4)
 same = meaning[:, None] == meaning[None, :]  # (8, 8)
 pairs = ~torch.eye(8, dtype=torch.bool)
-neighbour = cosines.masked_fill(~pairs, -1).argmax(-1)  # (7, 8): the most similar other bank
-right = (meaning[neighbour] == meaning).sum(-1)
+nearest = cosines.masked_fill(~pairs, -1).argmax(-1)  # (7, 8)
+right = (meaning[nearest] == meaning).sum(-1)  # (7,)
+print("            mean cosine, same / other meaning   nearest is same")
 for layer in range(7):
     name = "embeddings" if layer == 0 else f"layer {layer - 1}"
-    within, across = cosines[layer][same & pairs].mean(), cosines[layer][~same].mean()
-    print(f"{name:10}  same meaning {within:.2f}   other meaning {across:.2f}   nearest is of the same meaning: {right[layer]} of 8")
+    within = cosines[layer][same & pairs].mean()
+    across = cosines[layer][~same].mean()
+    print(f"{name:10} {within:20.2f} / {across:.2f} {right[layer]:19d} of 8")
 
 # %% tags=["hide-input", "slide"]
 fig, ax = plt.subplots(figsize=(5.6, 4.4))
-labels = [f"river {n}" for n in range(1, 5)] + [f"money {n}" for n in range(1, 5)]
+labels = [f"river {n}" for n in range(1, 5)] + [
+    f"money {n}" for n in range(1, 5)
+]
 figures.heatmap(ax, cosines[-1], rows=labels, columns=labels, low=0.5, high=1.0, title="bank after the last layer",
                 row_label="", column_label="")  # fmt: skip
 figures.show(
@@ -994,7 +1121,8 @@ figures.show(
 # Now an honest warning. The textbook pair differs in a single word: *I arrived at the bank after crossing the **river** / **street**.*
 
 # %% tags=["fragment"]
-pair = [vectors(f"I arrived at the bank after crossing the {word}.", "bank")[-1] for word in ("river", "street")]
+ARRIVED = "I arrived at the bank after crossing the {}."
+pair = [vectors(ARRIVED.format(w), "bank")[-1] for w in ("river", "street")]
 print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 
 # %% [markdown] tags=["notes"]
@@ -1014,39 +1142,41 @@ print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 # One head of a translation model was shown to look at the right noun in both. Let us look for such a head in ours, by a rule and not by eye. For all 6 × 12 heads: how much weight goes from *it* to
 # *animal* and to *street*? And how far does the balance shift when *tired* becomes *wide*?
 
+
 # %%
-def from_it(sentence, noun):
-    """The weight from `it` to `noun` in every head: (6 layers, 12 heads)."""
+def from_it(sentence, *nouns):
+    """Weights from `it` to each noun, in all heads: (nouns, 6, 12)."""
     look = encode(sentence)
-    return look.attentions[:, :, look.tokens.index("it"), look.tokens.index(noun)]
-
-
-def balance(sentence, first, second):
-    """Weight on the first noun minus weight on the second, in every head: (6, 12)."""
-    return from_it(sentence, first) - from_it(sentence, second)
+    to = [look.tokens.index(noun) for noun in nouns]
+    return look.attentions[:, :, look.tokens.index("it"), to].movedim(-1, 0)
 
 
 FAMOUS = "The animal didn't cross the street because it was too {}."
-tired, wide = FAMOUS.format("tired"), FAMOUS.format("wide")
-shift = balance(tired, "animal", "street") - balance(wide, "animal", "street")  # (6, 12)
-best = shift.flatten().topk(3)
-for value, place in zip(*best):
-    layer, head = divmod(int(place), 12)
-    looks = [from_it(s, noun)[layer, head].item() for s in (tired, wide) for noun in ("animal", "street")]
-    print("layer {}, head {:2}: shift {:.2f}   tired: animal {:.2f}, street {:.2f}   wide: animal {:.2f}, street {:.2f}".format(
-        layer, head, value, *looks))  # fmt: skip
+tired = from_it(FAMOUS.format("tired"), "animal", "street")  # (2, 6, 12)
+wide = from_it(FAMOUS.format("wide"), "animal", "street")
+shift = (tired[0] - tired[1]) - (wide[0] - wide[1])  # (6, 12)
+
+print("               tired: animal street    wide: animal street   shift")
+for place in shift.flatten().topk(3).indices.tolist():
+    layer, head = divmod(place, 12)
+    (a, b), (c, d) = tired[:, layer, head], wide[:, layer, head]
+    print(f"layer {layer}, head {head:2} {a:12.2f} {b:6.2f}", end="")
+    print(f" {c:15.2f} {d:6.2f} {shift[layer, head]:7.2f}")
 
 # %% [markdown]
 # One head stands out. Look at it yourself: both sentences in one figure, switch between them where it says head.
 
 # %% tags=["hide-input", "slide"]
 LAYER, HEAD = divmod(int(shift.argmax()), 12)
-looks = [encode(sentence) for sentence in (tired, wide)]
+looks = [encode(FAMOUS.format(adjective)) for adjective in ("tired", "wide")]
 AttentionHeatmap(
     q=torch.stack([look.q[LAYER, HEAD] for look in looks]),
     k=torch.stack([look.k[LAYER, HEAD] for look in looks]),
-    tokens=["tired/wide" if token == "tired" else token for token in looks[0].tokens],
-    head_names=["… too tired", "… too wide"],
+    tokens=[
+        "tired/wide" if token == "tired" else token
+        for token in looks[0].tokens
+    ],
+    head_names=["tired", "wide"],
     title=f"MiniLM, layer {LAYER}, head {HEAD}: the row of “it”",
     caption="Switch between the two sentences. Look at the row of it: how much goes to animal, how much to street?",
 )
@@ -1062,34 +1192,44 @@ AttentionHeatmap(
 
 # %%
 FRESH = [
-    ("The trophy didn't fit in the suitcase because it was too {}.", "trophy", "suitcase", "big", "small"),
-    ("The ball broke the table because it was too {}.", "ball", "table", "heavy", "fragile"),
-    ("The dog didn't catch the car because it was too {}.", "dog", "car", "slow", "fast"),
-    ("The horse didn't jump over the fence because it was too {}.", "horse", "fence", "tired", "high"),
-    ("The cat didn't climb the tree because it was too {}.", "cat", "tree", "lazy", "tall"),
-    ("The truck didn't pass under the bridge because it was too {}.", "truck", "bridge", "tall", "low"),
-    ("The bird didn't eat the worm because it was too {}.", "bird", "worm", "full", "big"),
-    ("The robot couldn't open the door because it was too {}.", "robot", "door", "weak", "heavy"),
-    ("The lion couldn't bite the turtle because it was too {}.", "lion", "turtle", "old", "hard"),
-    ("The plant didn't fit in the pot because it was too {}.", "plant", "pot", "large", "small"),
+    "The trophy didn't fit in the suitcase because it was too big/small.",
+    "The ball broke the table because it was too heavy/fragile.",
+    "The dog didn't catch the car because it was too slow/fast.",
+    "The horse didn't jump over the fence because it was too tired/high.",
+    "The cat didn't climb the tree because it was too lazy/tall.",
+    "The truck didn't pass under the bridge because it was too tall/low.",
+    "The bird didn't eat the worm because it was too full/big.",
+    "The robot couldn't open the door because it was too weak/heavy.",
+    "The lion couldn't bite the turtle because it was too old/hard.",
+    "The plant didn't fit in the pot because it was too large/small.",
 ]
-# weights from `it`, for 10 sentences × 2 adjectives × 2 nouns, in every head: (10, 2, 2, 6, 12)
-from_its = torch.stack([
-    torch.stack([
-        torch.stack([from_it(text.format(adjective), noun) for noun in (first, second)])
-        for adjective in (for_first, for_second)
-    ])
-    for text, first, second, for_first, for_second in FRESH
-])  # fmt: skip
+
+
+def both_ways(text):
+    """Weights from `it`: (2 adjectives, 2 nouns, 6 layers, 12 heads)."""
+    words = text.split(" because ")[0].split()
+    nouns = words[1], words[-1]  # The NOUN … the NOUN
+    start, _, end = text.rpartition("/")
+    start, _, first = start.rpartition(" ")
+    one, other = f"{start} {first}.", f"{start} {end}"
+    return torch.stack([from_it(one, *nouns), from_it(other, *nouns)])
+
+
+fresh = torch.stack([both_ways(text) for text in FRESH])
+print("sentences, adjectives, nouns, layers, heads:", tuple(fresh.shape))
 
 # %% tags=["slide"]
-on_nouns = from_its.sum(2).mean((0, 1))  # (6, 12): weight on the two nouns together
-ours = from_its[..., LAYER, HEAD]  # (10, 2, 2)
-moves = (ours[:, 0, 0] - ours[:, 0, 1]) - (ours[:, 1, 0] - ours[:, 1, 1])
-picks = (ours[:, 0, 0] > ours[:, 0, 1]).sum() + (ours[:, 1, 1] > ours[:, 1, 0]).sum()
-print(f"weight from it on the two nouns: {on_nouns[LAYER, HEAD]:.2f}   (middle of all 72 heads: {on_nouns.median():.2f})")
-print(f"the balance moves the right way in {int((moves > 0).sum())} of 10 sentences, by {moves.mean():.2f} on average")
-print(f"the right noun gets more weight in {int(picks)} of 20 cases")
+on_nouns = fresh.sum(2).mean((0, 1))  # (6, 12): both nouns together
+lean = fresh[:, :, 0] - fresh[:, :, 1]  # towards the first noun
+lean = lean[..., LAYER, HEAD]  # (10 sentences, 2 adjectives), our head
+moves = lean[:, 0] - lean[:, 1]
+picks = int((lean[:, 0] > 0).sum() + (lean[:, 1] < 0).sum())
+moved = int((moves > 0).sum())
+print(f"from it to both nouns:        {on_nouns[LAYER, HEAD]:.2f}")
+print(f"the same, middle of 72 heads: {on_nouns.median():.2f}")
+print(f"the balance moves the right way in {moved} of 10 sentences,")
+print(f"by {moves.mean():.2f} on average")
+print(f"the right noun gets more weight in {picks} of 20 cases")
 
 # %% [markdown] tags=["notes"]
 # The head is real: from “it” it looks at nouns, far more than other heads. It leans the right way a little. It does not decide: about half of 20 is a coin. Attention pictures need a test set, as any claim does.
@@ -1111,16 +1251,20 @@ print(f"the right noun gets more weight in {int(picks)} of 20 cases")
 # - **self-attention**: one layer, one head, causal. The library's `attention`, and three matrices;
 # - **a 1-D convolution**: four layers, each token sees itself and the two tokens before it.
 
+
 # %%
 class SelfAttention(nn.Module):
     """Every token looks at itself and at all tokens before it."""
 
     def __init__(self, width):
         super().__init__()
-        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
 
     def forward(self, x):
-        return attention(self.query(x), self.key(x), self.value(x), causal=True)  # (B, L, E)
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        return attention(q, k, v, causal=True)  # (B, L, E)
 
 
 class Convolutional(nn.Module):
@@ -1128,12 +1272,14 @@ class Convolutional(nn.Module):
 
     def __init__(self, width, layers=4):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Conv1d(width, width, kernel_size=3) for _ in range(layers))
+        convs = [nn.Conv1d(width, width, 3) for _ in range(layers)]
+        self.layers = nn.ModuleList(convs)
 
     def forward(self, x):
         x = x.mT  # (B, E, L)
         for layer in self.layers:
-            x = x + F.relu(layer(F.pad(x, (2, 0))))  # two empty places on the left: no future
+            padded = F.pad(x, (2, 0))  # on the left only: no future
+            x = x + F.relu(layer(padded))
         return x.mT
 
 
@@ -1145,29 +1291,53 @@ seed(0)
 attentive = train(Reader(64, SelfAttention(64)), steps=200, rate=1e-2)
 seed(0)
 convolutional = train(Reader(36, Convolutional(36)), steps=400, rate=5e-3)
-readers = {"self-attention": attentive, "GRU": gru, "convolution": convolutional}
-curves = {name: [right_answers(model, n)[0].mean().item() for n in SIZES] for name, model in readers.items()}
-sizes = {name: sum(p.numel() for p in model.parameters()) for name, model in readers.items()}
-print("films on the tape:       ", *(f"{n:5d}" for n in SIZES))
-for name, curve in curves.items():
-    print(f"{name:15} {sizes[name]:,} par.", *(f"{share:5.2f}" for share in curve))
+
+readers = {
+    "self-attention": attentive,
+    "GRU": gru,
+    "convolution": convolutional,
+}
+curves = {name: curve(model) for name, model in readers.items()}
+print("                parameters,    films:", *(f"{n:4d}" for n in SIZES))
+for name, model in readers.items():
+    count = sum(p.numel() for p in model.parameters())
+    shares = (f"{share:.2f}" for share in curves[name])
+    print(f"{name:15} {count:10,d}              ", *shares)
+
 
 # %% tags=["hide-input", "slide"]
-def by_distance(model, films=12, bins=((1, 4), (5, 8), (9, 12), (13, 16), (17, 23))):
+def by_distance(
+    model, films=12, bins=((1, 4), (5, 8), (9, 12), (13, 16), (17, 23))
+):
     """Share of right answers for questions whose note is 1–4, 5–8, … tokens away."""
     right, distance = right_answers(model, films, batch=2000)
-    return [right[(distance >= low) & (distance <= high)].mean().item() for low, high in bins]
+    return [
+        right[(distance >= low) & (distance <= high)].mean().item()
+        for low, high in bins
+    ]
 
 
 distances = {name: by_distance(model) for name, model in readers.items()}
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
-for (name, curve), marker in zip(curves.items(), "osv"):
-    axes[0].plot(SIZES, curve, marker + "-", label=name)
-    axes[1].plot(["1–4", "5–8", "9–12", "13–16", "17–23"], distances[name], marker + "-")
+for (name, shares), marker in zip(curves.items(), "osv"):
+    axes[0].plot(SIZES, shares, marker + "-", label=name)
+    axes[1].plot(
+        ["1–4", "5–8", "9–12", "13–16", "17–23"],
+        distances[name],
+        marker + "-",
+    )
 axes[0].plot(SIZES, lazy_curve, ":", color="grey", label="commonest shelf")
 axes[1].axhline(1 / SHELVES, linestyle=":", color="grey")
-axes[0].set(title="More films", xlabel="films on the tape", ylabel="right answers", ylim=(0, 1.05), xticks=SIZES)
-axes[1].set(title="Longer way (12 films)", xlabel="tokens between note and question")
+axes[0].set(
+    title="More films",
+    xlabel="films on the tape",
+    ylabel="right answers",
+    ylim=(0, 1.05),
+    xticks=SIZES,
+)
+axes[1].set(
+    title="Longer way (12 films)", xlabel="tokens between note and question"
+)
 axes[0].legend(fontsize=10, loc="lower left")
 axes[1].text(4, 1 / SHELVES + 0.02, "chance", color="grey", ha="right")
 figures.show(
@@ -1178,18 +1348,22 @@ figures.show(
 )
 
 # %% tags=["fragment"]
-print("self-attention, 12 films: at least 0.98 right:", curves["self-attention"][-1] >= 0.98)
-print("GRU, 12 films: at least 0.25 behind:", curves["self-attention"][-1] - curves["GRU"][-1] >= 0.25)
-print("convolution beyond its reach: within 0.05 of chance:", all(abs(s - 0.25) < 0.05 for s in distances["convolution"][2:]))
+best, second = curves["self-attention"][-1], curves["GRU"][-1]
+beyond = distances["convolution"][2:]  # more than 8 tokens away
+print("self-attention, 12 films: at least 0.98 right:", best >= 0.98)
+print("GRU, 12 films: at least 0.25 behind:", best - second >= 0.25)
+print("convolution, beyond its reach: chance:", max(beyond) < 0.3)
 
 # %% [markdown] tags=["notes"]
 # Same parameters, a third of the GRU's training steps. A GRU four times as large solves it, too. The point is the shape of the curves: the GRU minds the number of films, the convolution the distance, attention neither.
 
 # %% [markdown]
 # Self-attention answers practically everything, with no more parameters and a third of the GRU's training steps. The task is made for it, of course: it *is* a look-up. But much of language is look-up: names, pronouns, quotations,
-# definitions. Two fair remarks:
+# definitions. Four fair remarks:
 #
-# - The GRU is not beaten for ever. We gave all three the same budget; with nearly four times the parameters it passes 0.95 here as well. But each further film asks for more state, while the memory of attention *is* the tape.
+# - In the right plot the GRU's line is flat. The way is not its problem here; the crowd is.
+# - Within its reach the convolution gets about half. It sees the note, but one fixed filter per distance is a clumsy way to compare titles.
+# - The GRU is not beaten for ever. We gave all three the same budget; with nearly four times the parameters it passes 0.95 here as well. But a longer catalogue asks for a larger state ([Arora et al. 2023](https://arxiv.org/abs/2312.04927) measure this at scale), while the memory of attention *is* the tape.
 # - Our attention layer has no idea of order. It does not need one here. Chapter 5 shows what it cannot do without.
 #
 # Did it learn what you would expect? Here are its real queries and keys on one tape. **Before you look:** at which column should the row `C?` point?
@@ -1197,10 +1371,13 @@ print("convolution beyond its reach: within 0.05 of chance:", all(abs(s - 0.25) 
 # %% tags=["hide-input"]
 seed(0)
 titles, shelves, answers, _ = tapes(1, films=5)
-tape = ["ABCDEFGHIJKL"[t] + "0123?"[s] for t, s in zip(titles[0], shelves[0])]
+tape = spell(titles, shelves)
 with torch.no_grad():
     tokens = attentive.title(titles) + attentive.shelf(shelves)  # (1, 10, 64)
-    tape_q, tape_k = attentive.mixer.query(tokens)[0], attentive.mixer.key(tokens)[0]
+    tape_q, tape_k = (
+        attentive.mixer.query(tokens)[0],
+        attentive.mixer.key(tokens)[0],
+    )
 AttentionHeatmap(
     q=tape_q,
     k=tape_k,
@@ -1213,7 +1390,8 @@ AttentionHeatmap(
 # %%
 found = weights(tape_q, tape_k, causal=True)[5:, :5]  # questions × notes
 match = titles[0, 5:, None] == titles[0, None, :5]
-print("every question puts at least 0.8 of its weight on its own note:", bool((found[match] > 0.8).all()))
+least = found[match].min()
+print("every question gives its own note at least 0.8:", bool(least >= 0.8))
 
 # %% [markdown]
 # ### Three ways of processing a sequence
@@ -1223,21 +1401,23 @@ print("every question puts at least 0.8 of its weight on its own note:", bool((f
 # **Path length.** How many layers or steps lie between the first token and the last? For the convolution we ask autograd: stack layers until the gradient of the last output with respect to the first input is no longer zero. For the RNN we
 # count how often its cell runs, one call after the other.
 
+
 # %%
 def conv_layers(n, dilated=False):
-    """Layers of a width-3 convolution until the last output depends on the first input."""
+    """Convolutions until the last output depends on the first input."""
     x = torch.zeros(1, 1, n, requires_grad=True)
     y, layers, kernel = x, 0, torch.ones(1, 1, 3)
     while True:
         step = 2**layers if dilated else 1
-        y, layers = F.conv1d(y, kernel, padding=step, dilation=step), layers + 1
-        (gradient,) = torch.autograd.grad(y[0, 0, -1], x, retain_graph=True)
-        if gradient[0, 0, 0] != 0:
+        y = F.conv1d(y, kernel, padding=step, dilation=step)
+        layers += 1
+        (slope,) = torch.autograd.grad(y[0, 0, -1], x, retain_graph=True)
+        if slope[0, 0, 0] != 0:
             return layers
 
 
 def rnn_steps(n):
-    """Calls of an RNN's cell between the first input and the last output."""
+    """Calls of an RNN's cell from the first input to the last output."""
     cell, state, calls = nn.RNNCell(4, 4), torch.zeros(1, 4), []
     cell.register_forward_hook(lambda *_: calls.append(1))
     for token in torch.randn(n, 1, 4):
@@ -1246,10 +1426,14 @@ def rnn_steps(n):
 
 
 def attention_layers(n):
-    """Layers of self-attention until the last output depends on the first input."""
+    """Attentions until the last output depends on the first input."""
     x = torch.randn(n, 4, requires_grad=True)
-    (gradient,) = torch.autograd.grad(attention(x, x, x)[-1].sum(), x)
-    return 1 if (gradient[0] != 0).any() else None
+    y, layers = x, 0
+    while True:
+        y, layers = attention(y, y, y), layers + 1
+        (slope,) = torch.autograd.grad(y[-1].sum(), x, retain_graph=True)
+        if (slope[0] != 0).any():
+            return layers
 
 
 # %%
@@ -1291,7 +1475,8 @@ for name, count in (
 # %%
 WIDTH = 64
 seed(0)
-cell, conv = nn.GRUCell(WIDTH, WIDTH), nn.Conv1d(WIDTH, WIDTH, 3, padding=1)
+cell = nn.GRUCell(WIDTH, WIDTH)
+conv = nn.Conv1d(WIDTH, WIDTH, 3, padding=1)
 to_q, to_k, to_v = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
 
 
@@ -1311,28 +1496,35 @@ def by_attention(x):
     return our_attention(to_q(x), to_k(x), to_v(x))
 
 
+LAYERS = {
+    "RNN": by_recurrence,
+    "convolution": by_convolution,
+    "self-attention": by_attention,
+}
+
+
+# %%
 def kept(layer, n):
-    """Megabytes that `layer` keeps for the backward pass over n tokens, its own weights apart."""
-    own = {p.data_ptr() for module in (cell, conv, to_q, to_k, to_v) for p in module.parameters()}
+    """Megabytes kept for the backward pass over n tokens."""
     sizes = {}
 
     def keep(tensor):
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
-            sizes[storage.data_ptr()] = storage.nbytes()  # each once, however many ask for it
+        if not isinstance(tensor, nn.Parameter):  # weights exist anyway
+            sizes[storage.data_ptr()] = storage.nbytes()  # each only once
         return tensor
 
     x = torch.randn(n, WIDTH)
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        result = layer(x)  # alive until the sizes are read, so no address is used twice
-    return sum(sizes.values()) / 1e6 if result is not None else 0.0
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda t: t):
+        output = layer(x)  # held until the end: no address is used twice
+    del output
+    return sum(sizes.values()) / 1e6
 
 
-# %%
-LAYERS = {"RNN": by_recurrence, "convolution": by_convolution, "self-attention": by_attention}
 for name, layer in LAYERS.items():
     growth = kept(layer, 2048) / kept(layer, 1024)
-    print(f"{name:15} twice the tokens: {growth:.1f} times the memory, {1024 if name == 'RNN' else 1:4d} steps in a row for 1024 tokens")
+    print(f"{name:15} twice the tokens: {growth:.1f} times the memory")
+
 
 # %% tags=["hide-input"]
 def seconds(run, repeats=3):
@@ -1350,14 +1542,24 @@ fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
 with torch.no_grad():
     for (name, layer), marker in zip(LAYERS.items(), "sov"):
         inputs = [torch.randn(n, WIDTH) for n in LENGTHS]
-        times = [1e3 * seconds(lambda layer=layer, x=x: layer(x)) for x in inputs]
+        times = [
+            1e3 * seconds(lambda layer=layer, x=x: layer(x)) for x in inputs
+        ]
         axes[1].plot(LENGTHS, times, marker + "-", label=name)
 for (name, layer), marker in zip(LAYERS.items(), "sov"):
-    axes[0].plot(LENGTHS, [kept(layer, n) for n in LENGTHS], marker + "-", label=name)
+    axes[0].plot(
+        LENGTHS, [kept(layer, n) for n in LENGTHS], marker + "-", label=name
+    )
 axes[0].set(title="Kept for the backward pass", ylabel="megabytes")
 axes[1].set(title="Forward pass, this machine", ylabel="milliseconds")
 for ax in axes:
-    ax.set(xlabel="tokens $N$", xscale="log", yscale="log", xticks=LENGTHS, xticklabels=LENGTHS)
+    ax.set(
+        xlabel="tokens $N$",
+        xscale="log",
+        yscale="log",
+        xticks=LENGTHS,
+        xticklabels=LENGTHS,
+    )
     ax.minorticks_off()
 axes[0].legend(fontsize=10)
 figures.show(
@@ -1368,6 +1570,8 @@ figures.show(
 )
 
 # %% [markdown]
+# For 1024 tokens the RNN takes 1024 steps in a row, the other two take one each.
+#
 # The convolution is the cheapest by far, and blind at a distance. Self-attention's line is the steepest: its memory grows with $N^2$. The RNN is slow here for another reason: its cell is called $N$ times in a row. With many cores or a GPU the other two
 # spread their work over all of them. The RNN still waits in its queue.
 #
@@ -1380,9 +1584,10 @@ figures.show(
 #
 # They are equal when $4 N^2 D = 8 N D^2$, that is at $N = 2D$. **Guess:** for a Transformer of width 512 and sentences of 30 words, which part costs more? Let PyTorch count.
 
+
 # %%
 def operations(n, d):
-    """Counted floating point operations: (four projections, scores and mixture)."""
+    """Operations of the four projections, and of scores and mixture."""
     x, matrices = torch.randn(n, d), torch.randn(4, d, d)
     with FlopCounterMode(display=False) as projections:
         q, k, v, _ = (x @ w for w in matrices)
@@ -1391,12 +1596,14 @@ def operations(n, d):
     return projections.get_total_flops(), mixing.get_total_flops()
 
 
-for n in (16, 64, 128, 512, 2048):
-    project, mix = operations(n, 64)
-    assert (project, mix) == (8 * n * 64**2, 4 * n**2 * 64)
-    print(f"D = 64, N = {n:4d}: projections {project / 1e6:6.1f} M, scores and mixture {mix / 1e6:7.1f} M ({mix / (mix + project):4.0%})")
-project, mix = operations(30, 512)
-print(f"D = 512, N = 30: scores and mixture are {mix / (mix + project):.0%} of the work")
+SIZES_ND = [(16, 64), (64, 64), (128, 64), (512, 64), (2048, 64), (30, 512)]
+print("million operations:  projections   scores and mixture")
+for n, d in SIZES_ND:
+    project, mix = operations(n, d)
+    assert (project, mix) == (8 * n * d**2, 4 * n**2 * d)
+    share = mix / (project + mix)
+    print(f"D = {d:3d}, N = {n:4d}: {project / 1e6:16.1f}", end="")
+    print(f" {mix / 1e6:13.1f} = {share:.0%}")
 
 # %% tags=["hide-input", "slide"]
 lengths = [16, 32, 64, 128, 256, 512, 1024, 2048]
@@ -1409,15 +1616,41 @@ with torch.no_grad():
     for n in lengths:
         tokens = torch.randn(n, WIDTH)
         q, k, v, _ = (tokens @ w for w in matrices)
-        measured.append((
-            1e3 * seconds(lambda tokens=tokens: [tokens @ w for w in matrices], repeats=5),
-            1e3 * seconds(lambda q=q, k=k, v=v: our_attention(q, k, v), repeats=5),
-        ))
-for ax, values, unit in ((axes[0], counted, "operations"), (axes[1], measured, "milliseconds")):
-    ax.plot(lengths, [one[0] for one in values], "o-", label="projections, $ND^2$")
-    ax.plot(lengths, [one[1] for one in values], "s-", label="scores and mixture, $N^2D$")
+        measured.append(
+            (
+                1e3
+                * seconds(
+                    lambda tokens=tokens: [tokens @ w for w in matrices],
+                    repeats=5,
+                ),
+                1e3
+                * seconds(
+                    lambda q=q, k=k, v=v: our_attention(q, k, v), repeats=5
+                ),
+            )
+        )
+for ax, values, unit in (
+    (axes[0], counted, "operations"),
+    (axes[1], measured, "milliseconds"),
+):
+    ax.plot(
+        lengths, [one[0] for one in values], "o-", label="projections, $ND^2$"
+    )
+    ax.plot(
+        lengths,
+        [one[1] for one in values],
+        "s-",
+        label="scores and mixture, $N^2D$",
+    )
     ax.axvline(2 * WIDTH, linestyle=":", color="grey")
-    ax.set(xlabel="tokens $N$", ylabel=unit, xscale="log", yscale="log", xticks=lengths[::2], xticklabels=lengths[::2])
+    ax.set(
+        xlabel="tokens $N$",
+        ylabel=unit,
+        xscale="log",
+        yscale="log",
+        xticks=lengths[::2],
+        xticklabels=lengths[::2],
+    )
     ax.minorticks_off()
 axes[0].text(2 * WIDTH, counted[0][1], " $N = 2D$", color="grey")
 axes[0].set_title("Counted, D = 64")
@@ -1434,7 +1667,7 @@ figures.show(
 # For sentences, the quadratic term is a rounding error. For books and pictures it is everything. N = 2D is the border. The GPU exercise measures up to what the card holds.
 
 # %% [markdown]
-# For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent. For books, pictures and genes, where $N$ is far beyond $2D$, it is nearly everything, and chapters 8 and 9 fight it with windows and
+# For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent (last line of the table). For books, pictures and genes, where $N$ is far beyond $2D$, it is nearly everything, and chapters 8 and 9 fight it with windows and
 # fused kernels. Whoever says "attention is quadratic" should be asked: *at which N, and which D?*
 
 # %% [markdown]
@@ -1451,25 +1684,26 @@ figures.show(
 # If so, a head's favourite word should be the most *similar* word. Is it?
 
 # %% tags=["fragment"]
-hits, chance, selves, total = 0, 0.0, 0, 0
-for sentence in RIVER + MONEY + [text.format(adjective) for text, _, _, adjective, _ in FRESH]:
-    look = encode(sentence)
-    inner = slice(1, -2)  # words only: without [CLS], the full stop and [SEP]
-    x_in, alpha_in = look.hidden[:-1, inner], look.attentions[:, :, inner, inner]
+hits, selves, chance, total = 0, 0, 0.0, 0
+for text in RIVER + MONEY + FRESH:
+    look = encode(text.replace("/", " or "))
+    inner = slice(1, -2)  # without [CLS], full stop and [SEP]
+    x_in = look.hidden[:-1, inner]  # (6, L, 384): what a layer reads
+    alpha_in = look.attentions[:, :, inner, inner]  # (6, 12, L, L)
     count = x_in.shape[1]
     itself = torch.eye(count, dtype=torch.bool)
-    similar = F.cosine_similarity(x_in[:, :, None], x_in[:, None, :], dim=-1)  # (6, L, L)
-    nearest = similar.masked_fill(itself, -1).argmax(-1)[:, None]  # (6, 1, L)
+    most_similar = all_cosines(x_in).masked_fill(itself, -1).argmax(-1)
     favourite = alpha_in.masked_fill(itself, -1).argmax(-1)  # (6, 12, L)
-    hits += (favourite == nearest).sum().item()
-    selves += (alpha_in.argmax(-1) == torch.arange(count)).sum().item()
+    hits += int((favourite == most_similar[:, None]).sum())
+    selves += int((alpha_in.argmax(-1) == torch.arange(count)).sum())
     chance += favourite.numel() / (count - 1)
     total += favourite.numel()
-print(f"the favourite is the most similar word: {hits / total:.0%}   (a random other word would be: {chance / total:.0%})")
-print(f"a word looks most at itself, the most similar of all: {selves / total:.0%}")
+print(f"the favourite is the most similar other word: {hits / total:.0%}")
+print(f"a random other word would be:                 {chance / total:.0%}")
+print(f"the favourite of all is the word itself:      {selves / total:.0%}")
 
 # %% [markdown]
-# Hardly better than chance. The reason is in the formula. With row vectors,
+# About one time in seven: a little better than chance, and nothing like a search. The reason is in the formula. With row vectors,
 #
 # $$q_i \cdot k_j = (x_i W_q)(x_j W_k)^\top = x_i \underbrace{W_q W_k^\top}_{M,\ (E,\,E)} x_j^\top .$$
 #
@@ -1477,37 +1711,57 @@ print(f"a word looks most at itself, the most similar of all: {selves / total:.0
 # how much $i$ wants $j$ says little about how much $j$ wants $i$. Look at the encoder's own scores.
 
 # %%
-look = encode(tired)
-scores = look.q @ look.k.mT / math.sqrt(32)  # (6, 12, L, L)
+look = encode(FAMOUS.format("tired"))
+scores = (look.q @ look.k.mT / math.sqrt(32)).flatten(0, 1)  # (72, L, L)
 i, j = torch.triu_indices(len(look.tokens), len(look.tokens), offset=1)
-there, back = scores[..., i, j].flatten(0, 1), scores[..., j, i].flatten(0, 1)  # (72, pairs)
-agreement = torch.stack([torch.corrcoef(torch.stack(one))[0, 1] for one in zip(there, back)])
-print(f"correlation of s_ij and s_ji: from {agreement.min():.1f} to {agreement.max():.1f} in 72 heads, "
-      f"stronger than 0.3 in {int((agreement.abs() > 0.3).sum())} of them")  # fmt: skip
+there, back = scores[:, i, j], scores[:, j, i]  # (72, pairs)
+both = torch.stack([there, back], dim=1)  # (72, 2, pairs)
+agreement = torch.stack([torch.corrcoef(pair)[0, 1] for pair in both])
+low, high = agreement.min(), agreement.max()
+print(f"correlation of s_ij and s_ji, 72 heads: from {low:.1f} to {high:.1f}")
 
+# %%
 symmetric = []
 for layer in encoder.encoder.layer:
-    w_qs = layer.attention.self.query.weight.T.unflatten(1, (12, 32)).transpose(0, 1)  # (12, 384, 32)
-    w_ks = layer.attention.self.key.weight.T.unflatten(1, (12, 32)).transpose(0, 1)
+    w = layer.attention.self
+    by_head = [m.weight.T.unflatten(1, (12, 32)) for m in (w.query, w.key)]
+    w_qs, w_ks = (m.transpose(0, 1) for m in by_head)  # (12, 384, 32)
     M = w_qs @ w_ks.mT  # (12, 384, 384)
-    part = (M + M.mT) / 2
+    part = (M + M.mT) / 2  # the symmetric part of M
     symmetric.append(part.pow(2).sum((1, 2)) / M.pow(2).sum((1, 2)))
 symmetric = torch.cat(symmetric)  # (72,)
-print(f"symmetric share of M: from {symmetric.min():.2f} to {symmetric.max():.2f}, middle {symmetric.median():.2f}   (symmetric: 1, random: 0.5)")
+middle, most = symmetric.median(), symmetric.max()
+print("symmetric share of M (a similarity: 1, a random matrix: 0.5)")
+print(f"middle of 72 heads: {middle:.2f}   most symmetric head: {most:.2f}")
 
 # %% tags=["hide-input", "slide"]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
 ours = LAYER * 12 + HEAD
 axes[0].scatter(there[ours], back[ours], s=14, alpha=0.7)
-low, high = min(there[ours].min(), back[ours].min()), max(there[ours].max(), back[ours].max())
+low, high = (
+    min(there[ours].min(), back[ours].min()),
+    max(there[ours].max(), back[ours].max()),
+)
 axes[0].plot([low, high], [low, high], ":", color="grey")
-axes[0].set(title=f"Layer {LAYER}, head {HEAD}", xlabel="$s_{ij}$, $i$ looks at $j$", ylabel="$s_{ji}$, $j$ looks at $i$")
+axes[0].set(
+    title=f"Layer {LAYER}, head {HEAD}",
+    xlabel="$s_{ij}$, $i$ looks at $j$",
+    ylabel="$s_{ji}$, $j$ looks at $i$",
+)
 axes[1].hist(symmetric, bins=20, range=(0, 1))
 axes[1].axvline(0.5, linestyle=":", color="grey")
 axes[1].axvline(1.0, linestyle=":", color="grey")
-axes[1].set(title="All 72 heads", xlabel="symmetric share of $M = W_q W_k^T$", ylabel="heads")
-axes[1].text(0.49, axes[1].get_ylim()[1] * 0.93, "random", ha="right", color="grey")
-axes[1].text(0.99, axes[1].get_ylim()[1] * 0.93, "similarity", ha="right", color="grey")
+axes[1].set(
+    title="All 72 heads",
+    xlabel="symmetric share of $M = W_q W_k^T$",
+    ylabel="heads",
+)
+axes[1].text(
+    0.49, axes[1].get_ylim()[1] * 0.93, "random", ha="right", color="grey"
+)
+axes[1].text(
+    0.99, axes[1].get_ylim()[1] * 0.93, "similarity", ha="right", color="grey"
+)
 figures.show(
     fig,
     alt="Left: scores of word pairs in both directions, scattered far from the diagonal. Right: histogram of how "
@@ -1516,7 +1770,7 @@ figures.show(
 )
 
 # %% [markdown] tags=["notes"]
-# Two facts: the favourite word is hardly ever the most similar word, and the learned form is about as symmetric as a random matrix. Attention is a learned question, not a distance.
+# Two facts: the favourite word is seldom the most similar word, and the learned form is about as symmetric as a random matrix. Attention is a learned question, not a distance.
 
 # %% [markdown]
 # ### "The values are the keys"
@@ -1524,16 +1778,18 @@ figures.show(
 # In a vector database you search by a vector and get that vector's document. Chapter 2 did use one vector for both jobs. If values were only keys by another name, we could hand out the keys instead. Try it in the reader of the video shop, which answers
 # practically everything right:
 
+
 # %%
 @torch.no_grad()
 def shop_answers(hand_out, films=12):
-    """The trained reader, once more by hand; `hand_out` is what it copies: "value" or "key"."""
+    """The trained reader again; what is copied: "value" or "key"."""
     seed(0)
     titles, shelves, answers, _ = tapes(1000, films)
     x = attentive.title(titles) + attentive.shelf(shelves)
     q, k = attentive.mixer.query(x), attentive.mixer.key(x)
     v = attentive.mixer.value(x) if hand_out == "value" else k
-    guesses = attentive.answer(attention(q, k, v, causal=True))[:, films:].argmax(-1)
+    mixed = attention(q, k, v, causal=True)[:, films:]
+    guesses = attentive.answer(mixed).argmax(-1)
     return (guesses == answers).float().mean().item()
 
 
@@ -1561,11 +1817,12 @@ print("handing out keys: at most 0.5 right:", with_keys <= 0.5)
 # Row $i$ says how query $i$ shares out its attention. The dots stand for any number of leading axes: none,
 # a batch, or a batch and heads. Your function should not care which.
 
+
 # %% tags=["stub"] exercise="03.1"
 def my_weights(q, k):
     """(..., L, D) queries and (..., S, D) keys -> (..., L, S) weights."""
     scores = ...  # every query with every key
-    scores = ...  # keep their spread near 1, whatever D is
+    scores = ...  # spread near 1 for any D
     return ...  # each query shares out 1 among the keys
 
 
@@ -1579,11 +1836,12 @@ def my_weights(q, k):
 # %% [markdown] tags=["hint"] exercise="03.1"
 # $D$ is `q.shape[-1]`. The softmax runs over the keys, and the keys lie along the last axis of the scores.
 
+
 # %% tags=["solution"] exercise="03.1"
 def my_weights(q, k):
     """(..., L, D) queries and (..., S, D) keys -> (..., L, S) weights."""
     scores = q @ k.transpose(-2, -1)  # every query with every key
-    scores = scores / math.sqrt(q.shape[-1])  # keep their spread near 1, whatever D is
+    scores = scores / math.sqrt(q.shape[-1])  # spread near 1 for any D
     return scores.softmax(dim=-1)  # each query shares out 1 among the keys
 
 
@@ -1604,10 +1862,11 @@ check("03.1", my_weights)
 # ■ ■ ■ ■ ■
 # ```
 
+
 # %% tags=["stub"] exercise="03.2"
 def my_causal_mask(L, S):
     """(L, S) bool mask for the last L of S tokens: True = may attend."""
-    query = ...  # (L, 1): where each query stands in the text, from 0 to S - 1
+    query = ...  # (L, 1): where each query stands, from 0 to S - 1
     key = ...  # (1, S): where each key stands
     return ...  # (L, S)
 
@@ -1622,10 +1881,11 @@ def my_causal_mask(L, S):
 # The queries stand at places $S - L, \dots, S - 1$. A column of query places compared with a row of key places (`<=`)
 # broadcasts to the whole table. `torch.ones(L, S, dtype=torch.bool).tril(diagonal=...)` is another way.
 
+
 # %% tags=["solution"] exercise="03.2"
 def my_causal_mask(L, S):
     """(L, S) bool mask for the last L of S tokens: True = may attend."""
-    query = torch.arange(S - L, S)[:, None]  # (L, 1): where each query stands in the text
+    query = torch.arange(S - L, S)[:, None]  # (L, 1): its place
     key = torch.arange(S)[None, :]  # (1, S): where each key stands
     return key <= query  # (L, S)
 
@@ -1643,9 +1903,10 @@ check("03.2", my_causal_mask)
 # - A query that may look at nothing (all padding) gives **zeros**, not `nan` and not an average of everything.
 # - Training goes through it: the gradients are finite, even beside an empty row.
 
+
 # %% tags=["stub"] exercise="03.3"
 def my_attention(q, k, v, mask):
-    """Attention over the keys that mask allows; an empty row gives zeros."""
+    """Attention over the keys that mask allows; empty rows give zeros."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., L, S)
     scores = ...  # hide what may not be seen
     weights = ...
@@ -1663,13 +1924,14 @@ def my_attention(q, k, v, mask):
 # A row of nothing but $-\infty$ becomes $0/0$ in the softmax, so its weights are `nan`. What stands at a hidden place after the softmax
 # should be 0 in every case. Write that with a second `masked_fill`.
 
+
 # %% tags=["solution"] exercise="03.3"
 def my_attention(q, k, v, mask):
-    """Attention over the keys that mask allows; an empty row gives zeros."""
+    """Attention over the keys that mask allows; empty rows give zeros."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., L, S)
-    scores = scores.masked_fill(~mask, -torch.inf)  # hide what may not be seen
+    scores = scores.masked_fill(~mask, -torch.inf)  # hide
     weights = scores.softmax(dim=-1)
-    weights = weights.masked_fill(~mask, 0.0)  # a row with nothing to see: zeros
+    weights = weights.masked_fill(~mask, 0.0)  # an empty row: zeros
     return weights @ v  # (..., L, D_v)
 
 
@@ -1692,6 +1954,7 @@ check("03.3", my_attention)
 # The result has shape $(\dots, L, D_v)$. There is no mask. Before you run it, decide: if you shuffle the tokens of `context`, what happens to the
 # output?
 
+
 # %% tags=["stub"] exercise="03.4"
 def my_cross_attention(x, context, w_q, w_k, w_v):
     """Each token of x takes what it needs from context: (..., L, D_v)."""
@@ -1711,13 +1974,15 @@ def my_cross_attention(x, context, w_q, w_k, w_v):
 # %% [markdown] tags=["hint"] exercise="03.4"
 # After the three projections this is exercise 3.1, and one more product with `v`.
 
+
 # %% tags=["solution"] exercise="03.4"
 def my_cross_attention(x, context, w_q, w_k, w_v):
     """Each token of x takes what it needs from context: (..., L, D_v)."""
     q = x @ w_q  # (..., L, D)
     k = context @ w_k  # (..., S, D)
     v = context @ w_v  # (..., S, D_v)
-    weights = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1)  # (..., L, S)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    weights = scores.softmax(dim=-1)  # (..., L, S)
     return weights @ v
 
 
@@ -1738,6 +2003,7 @@ check("03.4", my_cross_attention)
 # You may think it out on paper, or let an optimiser find it, as long as it takes no more than a second. Then ask yourself:
 # could one shared matrix, $W_q = W_k$, do this?
 
+
 # %% tags=["stub"] exercise="03.5"
 def circle(n):
     """n tokens on a circle of radius 1: (n, 2)."""
@@ -1746,7 +2012,7 @@ def circle(n):
 
 
 def look_back(n):
-    """w_q and w_k, both (2, D), with which token i of circle(n) attends to token i - 1."""
+    """w_q and w_k, both (2, D): token i of circle(n) looks at i - 1."""
     step = 2 * math.pi / n  # the angle from one day to the next
     w_q = ...
     w_k = ...
@@ -1765,6 +2031,7 @@ def look_back(n):
 # Right direction but too blunt? The neighbours of the right day score almost as high: only $1 - \cos(2\pi/n)$ less. Multiplying $W_q$ by a number $c$ widens
 # that gap $c$ times, like a low temperature. Larger $n$, smaller gap, larger $c$.
 
+
 # %% tags=["solution"] exercise="03.5"
 def circle(n):
     """n tokens on a circle of radius 1: (n, 2)."""
@@ -1773,11 +2040,12 @@ def circle(n):
 
 
 def look_back(n):
-    """w_q and w_k, both (2, D), with which token i of circle(n) attends to token i - 1."""
+    """w_q and w_k, both (2, D): token i of circle(n) looks at i - 1."""
     step = 2 * math.pi / n  # the angle from one day to the next
     cos, sin = math.cos(step), math.sin(step)
-    sharp = 8 / (1 - cos)  # the runner-up scores 1 - cos less: make that gap count
-    w_q = sharp * torch.tensor([[cos, -sin], [sin, cos]])  # row vectors: turns back by one step
+    sharp = 8 / (1 - cos)  # the runner-up scores 1 - cos less
+    turn_back = torch.tensor([[cos, -sin], [sin, cos]])  # for row vectors
+    w_q = sharp * turn_back
     w_k = torch.eye(2)  # a key says where its token stands
     return w_q, w_k
 
@@ -1824,67 +2092,154 @@ Quiz(
         {
             "question": "`q` has shape (2, 5, 8), `k` (2, 7, 8) and `v` (2, 7, 6). Which shape has the output of attention?",
             "choices": [
-                {"text": "(2, 5, 6)", "correct": True, "why": "One output for each of the 5 queries, as wide as a value."},
-                {"text": "(2, 7, 6)", "why": "That would be one output for each key. It is the queries that ask, and each gets one answer."},
-                {"text": "(2, 5, 7)", "why": "That is the shape of the *weights*: 5 queries × 7 keys."},
-                {"text": "(2, 5, 8)", "why": "The width 8 is only used for comparing. What comes out is made of values, and they have width 6."},
+                {
+                    "text": "(2, 5, 6)",
+                    "correct": True,
+                    "why": "One output for each of the 5 queries, as wide as a value.",
+                },
+                {
+                    "text": "(2, 7, 6)",
+                    "why": "That would be one output for each key. It is the queries that ask, and each gets one answer.",
+                },
+                {
+                    "text": "(2, 5, 7)",
+                    "why": "That is the shape of the *weights*: 5 queries × 7 keys.",
+                },
+                {
+                    "text": "(2, 5, 8)",
+                    "why": "The width 8 is only used for comparing. What comes out is made of values, and they have width 6.",
+                },
             ],
         },
         {
             "question": "Why do queries and keys get two *different* matrices?",
             "choices": [
-                {"text": "To have more parameters", "why": "A wider shared matrix would have as many, and its scores would still be symmetric."},
-                {"text": "So that `i` may want `j` without `j` wanting `i` as much", "correct": True, "why": "With one matrix U the scores are XU(XU)ᵀ, the same in both directions, whatever U is."},
-                {"text": "Because queries and keys come from different sequences", "why": "In cross-attention they do. In self-attention they come from the same tokens, and there are still two matrices."},
+                {
+                    "text": "To have more parameters",
+                    "why": "A wider shared matrix would have as many, and its scores would still be symmetric.",
+                },
+                {
+                    "text": "So that `i` may want `j` without `j` wanting `i` as much",
+                    "correct": True,
+                    "why": "With one matrix U the scores are XU(XU)ᵀ, the same in both directions, whatever U is.",
+                },
+                {
+                    "text": "Because queries and keys come from different sequences",
+                    "why": "In cross-attention they do. In self-attention they come from the same tokens, and there are still two matrices.",
+                },
             ],
         },
         {
             "question": "A head has D = 64 and somebody forgets the division by √D. What happens at the start of training?",
             "choices": [
-                {"text": "The weights become nearly equal", "why": "The other way round: scores with a standard deviation of 8 make the softmax pick a winner."},
-                {"text": "The softmax saturates and passes hardly any gradient to the scores", "correct": True, "why": "The scores have variance 64. One key gets nearly all the weight, where the softmax is flat."},
-                {"text": "Nothing: the softmax is normalised anyway", "why": "Its outputs add up to 1 either way, but how they are shared out depends on the size of the scores."},
+                {
+                    "text": "The weights become nearly equal",
+                    "why": "The other way round: scores with a standard deviation of 8 make the softmax pick a winner.",
+                },
+                {
+                    "text": "The softmax saturates and passes hardly any gradient to the scores",
+                    "correct": True,
+                    "why": "The scores have variance 64. One key gets nearly all the weight, where the softmax is flat.",
+                },
+                {
+                    "text": "Nothing: the softmax is normalised anyway",
+                    "why": "Its outputs add up to 1 either way, but how they are shared out depends on the size of the scores.",
+                },
             ],
         },
         {
             "question": "A causal mask is applied by multiplying the *weights* by 0 after the softmax. What is wrong with it?",
             "choices": [
-                {"text": "Nothing, the hidden values are gone", "why": "The values are, but the hidden scores still sit in the denominator, and the random digits showed that a network can read them."},
-                {"text": "The rows no longer add up to 1, and the future leaks through the denominator", "correct": True, "why": "Both can be seen in part 4: the past changed when the last token changed."},
-                {"text": "It is right, but slower", "why": "Speed is not the problem: the result is another one."},
+                {
+                    "text": "Nothing, the hidden values are gone",
+                    "why": "The values are, but the hidden scores still sit in the denominator, and the random digits showed that a network can read them.",
+                },
+                {
+                    "text": "The rows no longer add up to 1, and the future leaks through the denominator",
+                    "correct": True,
+                    "why": "Both can be seen in part 4: the past changed when the last token changed.",
+                },
+                {
+                    "text": "It is right, but slower",
+                    "why": "Speed is not the problem: the result is another one.",
+                },
             ],
         },
         {
             "question": "Which of these change the *weights* of attention? (Several are right.)",
             "choices": [
-                {"text": "Doubling all queries", "correct": True, "why": "The scores double, as at half the temperature: the weights become sharper."},
-                {"text": "Doubling all values", "why": "Values are not compared with anything. The output doubles, the weights stay."},
-                {"text": "Adding the same number to all scores of a row", "why": "It cancels in the softmax: e^c stands in the numerator and in the denominator."},
-                {"text": "Halving the temperature", "correct": True, "why": "Scores divided by a smaller number spread further apart."},
+                {
+                    "text": "Doubling all queries",
+                    "correct": True,
+                    "why": "The scores double, as at half the temperature: the weights become sharper.",
+                },
+                {
+                    "text": "Doubling all values",
+                    "why": "Values are not compared with anything. The output doubles, the weights stay.",
+                },
+                {
+                    "text": "Adding the same number to all scores of a row",
+                    "why": "It cancels in the softmax: e^c stands in the numerator and in the denominator.",
+                },
+                {
+                    "text": "Halving the temperature",
+                    "correct": True,
+                    "why": "Scores divided by a smaller number spread further apart.",
+                },
             ],
         },
         {
             "question": "Width D = 512, sentences of N = 40 tokens. Where does a self-attention layer spend most of its operations?",
             "choices": [
-                {"text": "In the N² part: attention is quadratic", "why": "Quadratic, but small: 4N²D is below 8ND² as long as N is below 2D = 1024."},
-                {"text": "In the projections", "correct": True, "why": "8ND² against 4N²D is D : N/2, here 512 : 20."},
-                {"text": "In the softmax", "why": "It touches N² numbers. The projections need more than D times as many operations per token."},
+                {
+                    "text": "In the N² part: attention is quadratic",
+                    "why": "Quadratic, but small: 4N²D is below 8ND² as long as N is below 2D = 1024.",
+                },
+                {
+                    "text": "In the projections",
+                    "correct": True,
+                    "why": "8ND² against 4N²D is D : N/2, here 512 : 20.",
+                },
+                {
+                    "text": "In the softmax",
+                    "why": "It touches N² numbers. The projections need more than D times as many operations per token.",
+                },
             ],
         },
         {
             "question": "You look through 72 heads and find one that points from *it* to the right noun in your example. What do you know?",
             "choices": [
-                {"text": "The model has understood the pronoun", "why": "Among 72 heads one will nearly always fit one example."},
-                {"text": "You have a hypothesis, to be tested on sentences that you did not use for choosing", "correct": True, "why": "Ours kept one property on fresh sentences (it looks at nouns) and lost another (it picks the right one)."},
-                {"text": "Nothing at all, attention maps are meaningless", "why": "Too much: on fresh sentences the head did put far more weight on the nouns than other heads do."},
+                {
+                    "text": "The model has understood the pronoun",
+                    "why": "Among 72 heads one will nearly always fit one example.",
+                },
+                {
+                    "text": "You have a hypothesis, to be tested on sentences that you did not use for choosing",
+                    "correct": True,
+                    "why": "Ours kept one property on fresh sentences (it looks at nouns) and lost another (it picks the right one).",
+                },
+                {
+                    "text": "Nothing at all, attention maps are meaningless",
+                    "why": "Too much: on fresh sentences the head did put far more weight on the nouns than other heads do.",
+                },
             ],
         },
         {
             "question": "How many sequential steps does a signal need from token 1 to token 1000 in one layer of each?",
             "choices": [
-                {"text": "RNN 1000, self-attention 1000: every token is read", "why": "Self-attention reads all tokens at the same time."},
-                {"text": "RNN about 1000, self-attention 1", "correct": True, "why": "The RNN passes the signal on from state to state. In self-attention the two tokens meet in a single dot product."},
-                {"text": "RNN 1, self-attention 1000", "why": "The other way round."},
+                {
+                    "text": "RNN 1000, self-attention 1000: every token is read",
+                    "why": "Self-attention reads all tokens at the same time.",
+                },
+                {
+                    "text": "RNN about 1000, self-attention 1",
+                    "correct": True,
+                    "why": "The RNN passes the signal on from state to state. In self-attention the two tokens meet in a single dot product.",
+                },
+                {
+                    "text": "RNN 1, self-attention 1000",
+                    "why": "The other way round.",
+                },
             ],
         },
     ],
@@ -1897,7 +2252,7 @@ Quiz(
 #
 # - A. Vaswani and others (2017), [Attention Is All You Need](https://arxiv.org/abs/1706.03762): scaled dot-product attention (section 3.2.1), the table of path lengths (section 4).
 # - D. Bahdanau, K. Cho, Y. Bengio (2015), [Neural Machine Translation by Jointly Learning to Align and Translate](https://arxiv.org/abs/1409.0473): where the look-back began.
-# - Z. Lin and others (2017), [A Structured Self-Attentive Sentence Embedding](https://arxiv.org/abs/1703.03130), and A. Parikh and others (2016), [A Decomposable Attention Model](https://arxiv.org/abs/1606.01933): attention within and between sentences without an RNN's help.
+# - A. Parikh and others (2016), [A Decomposable Attention Model](https://arxiv.org/abs/1606.01933): attention without an RNN. Z. Lin and others (2017), [A Structured Self-Attentive Sentence Embedding](https://arxiv.org/abs/1703.03130): self-attention on top of one.
 # - N. Reimers, I. Gurevych (2019), [Sentence-BERT](https://arxiv.org/abs/1908.10084), and W. Wang and others (2020), [MiniLM](https://arxiv.org/abs/2002.10957): the encoder of this chapter.
 # - K. Clark and others (2019), [What Does BERT Look At?](https://arxiv.org/abs/1906.04341): heads found by a rule and measured on a corpus.
 # - S. Arora and others (2023), [Zoology](https://arxiv.org/abs/2312.04927): recall from the context, where recurrent and convolutional models fall behind, at scale. Our video shop in earnest.

@@ -36,15 +36,21 @@ figures.use_style()
 
 # %% tags=["nbval-ignore-output"]
 if torch.cuda.is_available():
-    device, dtype, heads, width, longest, budget = "cuda", torch.float16, 8, 64, 2**17, 20.0
-    found = f"{torch.cuda.get_device_name()}, {torch.cuda.get_device_properties(0).total_memory / 1e9:.0f} GB"
-    expect = "N doubles until explicit attention runs out of memory. About two minutes."
+    device, dtype, heads, width = "cuda", torch.float16, 8, 64
+    longest, patience = 2**17, 20.0  # tokens, seconds a run
+    memory_gb = torch.cuda.get_device_properties(0).total_memory / 1e9
+    found = f"{torch.cuda.get_device_name()}, {memory_gb:.0f} GB"
+    expect = "N doubles until the memory is full. About two minutes."
 elif torch.backends.mps.is_available():
-    device, dtype, heads, width, longest, budget = "mps", torch.float16, 8, 64, 2**13, 5.0
-    found, expect = "an Apple GPU", f"N goes up to {longest}. About a minute."
+    device, dtype, heads, width = "mps", torch.float16, 8, 64
+    longest, patience = 2**13, 5.0
+    found = "an Apple GPU"
+    expect = f"N goes up to {longest}. About a minute."
 else:
-    device, dtype, heads, width, longest, budget = "cpu", torch.float32, 4, 32, 2**11, 1.5
-    found, expect = "no GPU, so the CPU", f"a small version: N goes up to {longest}. A few seconds."
+    device, dtype, heads, width = "cpu", torch.float32, 4, 32
+    longest, patience = 2**11, 1.5
+    found = "no GPU, so the CPU"
+    expect = f"a small version, N goes up to {longest}. A few seconds."
 
 print(f"Device found: {found}.")
 print(f"What to expect: {expect}")
@@ -54,6 +60,7 @@ print(f"What to expect: {expect}")
 #
 # Both compute $\operatorname{softmax}(QK^\top/\sqrt D)\,V$. The first one writes the whole table of weights, $(N, N)$ for each head, into memory. The second one is a fused kernel: it walks over the keys in blocks and
 # never holds more than a corner of the table ([Dao et al. 2022](https://arxiv.org/abs/2205.14135); chapter 9 builds it by hand).
+
 
 # %%
 def explicit(q, k, v):
@@ -68,11 +75,13 @@ def fused(q, k, v):
 
 def inputs(n):
     seed(0)
-    return torch.randn(3, heads, n, width, device=device, dtype=dtype).unbind(0)
+    shape = (3, heads, n, width)
+    return torch.randn(shape, device=device, dtype=dtype).unbind(0)
 
 
 close = {"rtol": 2e-2, "atol": 2e-3} if dtype is torch.float16 else {}
-torch.testing.assert_close(explicit(*inputs(256)), fused(*inputs(256)), **close)
+q, k, v = inputs(256)
+torch.testing.assert_close(explicit(q, k, v), fused(q, k, v), **close)
 print("explicit = fused")
 
 # %% [markdown]
@@ -82,9 +91,10 @@ print("explicit = fused")
 #
 # **Memory**: a CUDA device keeps a record of its peak. Other devices do not, and there we look at the largest tensor that was made on the way. For explicit attention that is the table.
 
+
 # %%
 class Largest(TorchDispatchMode):
-    """Remembers the size of the largest tensor made while it is active, in bytes."""
+    """While active, remembers the largest tensor that was made."""
 
     bytes = 0
 
@@ -92,7 +102,8 @@ class Largest(TorchDispatchMode):
         made = func(*args, **(kwargs or {}))
         for tensor in tree_leaves(made):
             if isinstance(tensor, torch.Tensor):
-                self.bytes = max(self.bytes, tensor.untyped_storage().nbytes())
+                size = tensor.untyped_storage().nbytes()
+                self.bytes = max(self.bytes, size)
         return made
 
 
@@ -103,7 +114,7 @@ def wait():
 
 @torch.no_grad()
 def memory(attend, q, k, v):
-    """Bytes that `attend` needs beyond its inputs: the peak on CUDA, else the largest tensor."""
+    """Bytes beyond the inputs: the peak, or the largest tensor."""
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -134,15 +145,17 @@ def seconds(attend, q, k, v, repeats=3):
 #
 # The loop doubles $N$. It stops a curve when the memory is full or a run gets slow. Running out of memory is not a crash: PyTorch raises an error, we catch it, and go on.
 
+
 # %%
 def measure(attend, name):
-    """Rows of (N, bytes, seconds) for growing N, until memory or patience ends."""
+    """Rows of (N, bytes, seconds), until memory or patience ends."""
     rows, n = [], 256
     while n <= longest:
         try:
             q, k, v = inputs(n)
-            rows.append((n, memory(attend, q, k, v), seconds(attend, q, k, v)))
-        except RuntimeError as error:  # torch.OutOfMemoryError is one of them
+            used = memory(attend, q, k, v)
+            rows.append((n, used, seconds(attend, q, k, v)))
+        except RuntimeError as error:  # out of memory is one of them
             if "memory" not in str(error).lower():
                 raise
             print(f"{name}: out of memory at N = {n}")
@@ -151,21 +164,27 @@ def measure(attend, name):
             q = k = v = None
             if device == "cuda":
                 torch.cuda.empty_cache()
-        if rows[-1][2] > budget:
-            print(f"{name}: stopped after N = {n}, one run takes {rows[-1][2]:.1f} s")
+        if rows[-1][2] > patience:
+            print(f"{name}: stopped after N = {n}, runs take too long")
             break
         n *= 2
     return rows
 
 
 # %% tags=["nbval-ignore-output"]
-results = {"explicit": measure(explicit, "explicit"), "fused": measure(fused, "fused")}
+results = {
+    "explicit": measure(explicit, "explicit"),
+    "fused": measure(fused, "fused"),
+}
 size = torch.finfo(dtype).bits // 8
 for name, rows in results.items():
     print(name)
     for n, used, spent in rows:
-        table = heads * n * n * size
-        print(f"  N = {n:6d}   {used / 1e6:9.1f} MB   {used / table:6.2f} tables   {1e3 * spent:9.2f} ms")
+        tables = used / (heads * n * n * size)
+        print(
+            f"  N = {n:6d} {used / 1e6:9.1f} MB {tables:6.2f} tables", end=""
+        )
+        print(f" {1e3 * spent:9.2f} ms")
 
 # %% [markdown]
 # The bar, on any device: explicit attention needs at least one whole table, and fused attention less than half of one at the largest $N$ that both reach.
@@ -174,8 +193,9 @@ for name, rows in results.items():
 both = min(len(results["explicit"]), len(results["fused"])) - 1
 n_both = results["explicit"][both][0]
 table = heads * n_both**2 * size
-print("explicit needs at least one table:", results["explicit"][both][1] >= table)
-print("fused needs less than half a table:", results["fused"][both][1] < table / 2)
+used = {name: rows[both][1] for name, rows in results.items()}
+print("explicit needs at least one table:", used["explicit"] >= table)
+print("fused needs less than half a table:", used["fused"] < table / 2)
 
 # %% tags=["hide-input"]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
@@ -184,15 +204,35 @@ for (name, rows), marker in zip(results.items(), "os"):
     lengths, used, spent = zip(*rows)
     axes[0].plot(lengths, [b / 1e6 for b in used], marker + "-", label=name)
     axes[1].plot(lengths, [1e3 * s for s in spent], marker + "-", label=name)
-axes[0].plot(reached, [heads * n * n * size / 1e6 for n in reached], ":", color="grey", label="one table, $HN^2$")
-axes[0].plot(reached, [heads * n * width * size / 1e6 for n in reached], "--", color="grey", label="one output, $HND$")
+axes[0].plot(
+    reached,
+    [heads * n * n * size / 1e6 for n in reached],
+    ":",
+    color="grey",
+    label="one table, $HN^2$",
+)
+axes[0].plot(
+    reached,
+    [heads * n * width * size / 1e6 for n in reached],
+    "--",
+    color="grey",
+    label="one output, $HND$",
+)
 n_last, _, t_last = results["explicit"][-1]
-axes[1].plot(reached, [1e3 * t_last * (n / n_last) ** 2 for n in reached], ":", color="grey", label="$N^2$")
+axes[1].plot(
+    reached,
+    [1e3 * t_last * (n / n_last) ** 2 for n in reached],
+    ":",
+    color="grey",
+    label="$N^2$",
+)
 axes[0].set(title="Memory beyond the inputs", ylabel="megabytes")
 axes[1].set(title="Time", ylabel="milliseconds")
 for ax in axes:
     ax.set(xlabel="tokens $N$", xscale="log", yscale="log")
-    ax.set_xticks(reached, [str(n) if n < 1024 else f"{n // 1024}k" for n in reached])
+    ax.set_xticks(
+        reached, [str(n) if n < 1024 else f"{n // 1024}k" for n in reached]
+    )
     ax.minorticks_off()
     ax.legend(fontsize=10)
 figures.show(
@@ -234,9 +274,10 @@ print(f"tables alone fill {gigabytes} GB at N = {n_fits}")
 # A row of the softmax needs all keys, but no other row. So take `block` queries at a time: their part of the table has only `block` × $N$ entries, and it is thrown away before the next block comes. Rewrite the function below. The cell
 # after it compares.
 
+
 # %%
 def in_blocks(q, k, v, block=128):
-    """The same as explicit(), with at most `block` rows of the table in memory."""
+    """The same, with at most `block` rows of the table in memory."""
     return explicit(q, k, v)  # your turn: this still makes the whole table
 
 
@@ -246,7 +287,7 @@ def compare(attend, n):
     q, k, v = inputs(n)
     same = torch.allclose(attend(q, k, v), explicit(q, k, v), **close)
     saved = memory(explicit, q, k, v) / memory(attend, q, k, v)
-    print(f"same numbers: {same}   memory smaller by a factor of {saved:.0f}" if same else "the numbers differ")
+    print(f"same numbers: {same}, memory smaller by a factor of {saved:.0f}")
 
 
 compare(in_blocks, n=1024)
@@ -270,10 +311,13 @@ compare(in_blocks, n=1024)
 #
 # </details>
 
+
 # %% tags=["hide-input"]
 def blocks_of_queries(q, k, v, block=128):
     """Each block of queries makes its own `block` rows of the table."""
-    return torch.cat([explicit(part, k, v) for part in q.split(block, dim=-2)], dim=-2)
+    return torch.cat(
+        [explicit(part, k, v) for part in q.split(block, dim=-2)], dim=-2
+    )
 
 
 compare(blocks_of_queries, n=1024)
@@ -282,6 +326,7 @@ compare(blocks_of_queries, n=1024)
 # ## Exercise 3 ★★★ · And in training? (5 min)
 #
 # Blocks saved memory above, where nothing is kept for a backward pass. **Predict:** with gradients, how much does autograd keep for the three versions?
+
 
 # %% tags=["nbval-ignore-output"]
 def kept(attend, n):
@@ -294,13 +339,15 @@ def kept(attend, n):
         sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        result = attend(q, k, v)  # alive until the sizes are read, so no address is used twice
-    return sum(sizes.values()) / (heads * n * n * size) if result is not None else 0.0
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda t: t):
+        output = attend(q, k, v)  # held until the end: no address twice
+    del output
+    return sum(sizes.values()) / (heads * n * n * size)
 
 
-for name, attend in {"explicit": explicit, "blocks": blocks_of_queries, "fused": fused}.items():
-    print(f"{name:9} keeps {kept(attend, 1024):.2f} tables")
+print(f"explicit keeps {kept(explicit, 1024):.2f} tables")
+print(f"blocks   keep  {kept(blocks_of_queries, 1024):.2f} tables")
+print(f"fused    keeps {kept(fused, 1024):.2f} tables")
 
 # %% [markdown]
 # <details><summary>Why do the blocks not help here?</summary>

@@ -37,6 +37,10 @@ def gpu() -> dict[str, Any]:
     return run("gpu_03_attention_cost")
 
 
+def size(model: torch.nn.Module) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
 # 1 · The question
 
 
@@ -55,13 +59,12 @@ def test_the_gru_forgets_as_films_are_added(chapter):
 def test_a_much_larger_gru_can_do_it(chapter):
     chapter["seed"](0)
     large = chapter["train"](chapter["Reader"](96, chapter["Recurrent"](96)), steps=600, rate=1e-2)
-    parameters = sum(p.numel() for p in large.parameters())
-    assert 3.5 < parameters / chapter["sizes"]["GRU"] < 4
+    assert 3.5 < size(large) / size(chapter["gru"]) < 4
     assert chapter["right_answers"](large, 12)[0].mean() >= 0.95
 
 
 def test_readers_have_about_the_same_size(chapter):
-    sizes = chapter["sizes"]
+    sizes = {name: size(model) for name, model in chapter["readers"].items()}
     assert sizes["GRU"] == pytest.approx(15_000, rel=0.05)
     assert sizes["self-attention"] <= sizes["GRU"]
     assert max(sizes.values()) / min(sizes.values()) < 1.25
@@ -93,8 +96,9 @@ def test_bites_asks_for_the_dog(chapter):
 
 
 def test_a_head_of_the_first_layer_looks_at_the_token_before(chapter):
-    assert int(chapter["to_previous"].argmax()) == 2
-    assert chapter["to_previous"].max() > 0.99
+    share, head = chapter["one_back"].mean(-1).max(dim=0)
+    assert int(head) == 2
+    assert share > 0.99
 
 
 # 4 · In the open
@@ -142,14 +146,11 @@ def test_the_head_of_it(chapter):
     assert (chapter["LAYER"], chapter["HEAD"]) == (3, 1)
     shifts = chapter["shift"].flatten().sort(descending=True).values
     assert shifts[0] > 2 * shifts[1]
-    look = {
-        (adjective, noun): chapter["from_it"](chapter[adjective], noun)[3, 1].item()
-        for adjective in ("tired", "wide")
-        for noun in ("animal", "street")
-    }
-    assert look["tired", "animal"] > 0.5
-    assert look["wide", "animal"] < look["tired", "animal"] - 0.2
-    assert look["tired", "street"] < look["wide", "street"] < look["wide", "animal"]
+    animal_if_tired, street_if_tired = chapter["tired"][:, 3, 1]
+    animal_if_wide, street_if_wide = chapter["wide"][:, 3, 1]
+    assert animal_if_tired > 0.5
+    assert animal_if_wide < animal_if_tired - 0.2
+    assert street_if_tired < street_if_wide < animal_if_wide
 
 
 def test_the_head_of_it_on_fresh_sentences(chapter):
@@ -166,8 +167,9 @@ def test_self_attention_wins_in_the_video_shop(chapter):
     assert min(curves["self-attention"]) >= 0.98
     assert curves["self-attention"][-1] - curves["GRU"][-1] >= 0.25
     assert min(distances["self-attention"]) >= 0.98
-    assert min(distances["convolution"][:2]) > 0.35  # within its reach of 8 tokens
+    assert all(abs(share - 0.5) < 0.1 for share in distances["convolution"][:2])  # within reach
     assert all(abs(share - 0.25) < 0.05 for share in distances["convolution"][2:])
+    assert max(distances["GRU"]) - min(distances["GRU"]) < 0.1  # it does not mind the distance
     assert chapter["found"][chapter["match"]].min() > 0.8
 
 
@@ -205,7 +207,7 @@ def test_attention_is_not_a_similarity_search(chapter):
 
 def test_the_learned_form_is_not_symmetric(chapter):
     assert chapter["agreement"].min() < -0.3
-    assert (chapter["agreement"].abs() > 0.3).float().mean() < 0.5
+    assert chapter["agreement"].max() < 0.7
     assert chapter["symmetric"].max() < 0.9
     assert chapter["symmetric"].median() == pytest.approx(0.56, abs=0.02)
 

@@ -99,9 +99,10 @@ def test_explicit_and_fused_agree_everywhere(dtype, length, keys, kv_heads):
     q, k, v = inputs(length, keys, kv_heads, dtype)
     v_shared = v.repeat_interleave(H // kv_heads, 1)
     mask_kinds, bias_kinds = ("none", "padding", "rows"), ("none", "finite", "infinite")
-    for mask_kind, bias_kind, causal, temperature, off_by_one in product(
-        mask_kinds, bias_kinds, (False, True), (1.0, 0.4), (False, True)
+    for mask_kind, bias_kind, causal, off_by_one in product(
+        mask_kinds, bias_kinds, (False, True), (False, True)
     ):
+        temperature = 0.4 if causal == off_by_one else 1.0  # both, at half the price
         mask, bias = some_mask(mask_kind, length, keys), some_bias(bias_kind, length, keys, dtype)
         options = dict(
             mask=mask, bias=bias, causal=causal, temperature=temperature, off_by_one=off_by_one
@@ -436,7 +437,7 @@ def test_the_core_costs_little():
     spec.loader.exec_module(benchmark)
     best = dict.fromkeys(benchmark.BARS, float("inf"))
     for _ in range(3):
-        found = benchmark.ratios(rounds=5)
+        found = benchmark.ratios(rounds=3)
         best = {name: min(best[name], ratio) for name, ratio in found.items()}
         if all(best[name] <= bar for name, bar in benchmark.BARS.items()):
             break

@@ -39,7 +39,7 @@ class AttentionWorkbench(LiveFigure):
         if not self.alt:
             self.alt = (
                 f"Self-attention of {len(self.tokens)} tokens, one matrix after the other: "
-                "X, Q, K, V, scores, scaled, masked, weights and output, with every number editable."
+                "X, Q, K, V, scores, scaled, masked, weights and output. All numbers can be edited."
             )
 
     @property

@@ -90,7 +90,7 @@ function render(context) {
     make("div.al-scale", { "aria-hidden": "true", title: "The colour grows with the square root of the weight." }, ramp,
       make("div.al-ticks", {}, ...[0, 0.1, 0.3, 0.6, 1].map((w) => make("span", { style: `left:${100 * tint(w)}%` }, String(w))))),
     make("span.al-blocked-key", {}, make("span.al-hatch", { "aria-hidden": "true" }), note));
-  const side = make("div.al-side", {}, readout, strip, legend);
+  const side = make("div.al-side", {}, strip, legend, readout);
   const layout = make("div.al-heat", {}, map, side);
   figure.body.append(layout);
 
@@ -192,10 +192,11 @@ function render(context) {
     thumbs = [];
     strip.replaceChildren();
     if (H < 2) return;
+    strip.style.setProperty("--al-thumb", names.some((name) => name.length > 8) ? "84px" : "58px");
     for (let h = 0; h < H; h++) {
       const small = make("canvas", { "aria-hidden": "true", width: S, height: L, style: `aspect-ratio:${S}/${L}` });
       const node = make("button.al-head", { type: "button", role: "radio", title: names[h], onclick: () => figure.push("head", h) },
-        small, make("span", {}, shorten(names[h], 10)));
+        small, make("span", {}, shorten(names[h], 18)));
       thumbs.push({ node, picture: { context: small.getContext("2d"), pixels: new ImageData(S, L) } });
       strip.append(node);
     }
@@ -232,7 +233,7 @@ function render(context) {
     const every = (cell) => Math.max(1, Math.ceil((size + 2) / cell)); // label every n-th token
     const widest = (list) => Math.max(...list.map((t) => ctx.measureText(t).width));
     const left = Math.ceil(Math.max(widest(rows), 42)) + 10;
-    const wideStrip = !narrow || S <= 8;
+    const wideStrip = width >= 480 || S <= 8;
     const bits = wideStrip ? 98 : 36;
     const fitted = Math.min((room - left - bits - 4) / S, 400 / L, 56);
     const cell = fitted >= 8 ? Math.floor(fitted) : Math.max(2, Math.floor(fitted * 4) / 4);

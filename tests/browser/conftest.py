@@ -1,9 +1,6 @@
 """Fixtures of the browser tests: the built course, a server on loopback, a page that is watched."""
 
 import contextlib
-import functools
-import http.server
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +10,10 @@ from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
 
 from attnlab.widgets import static_page
 from tests.browser import chromium
+from tests.browser.built import BUILD, SCREENSHOTS, SITE, SLIDES
 from tests.browser.live import wait_until_alive
+from tests.browser.serving import serving
 
-ROOT = Path(__file__).parents[2]
-BUILD = ROOT / "build"
-SITE = BUILD / "site"
-SLIDES = BUILD / "slides"
-SCREENSHOTS = BUILD / "screenshots"
 HOME = ("http://127.0.0.1:", "ws://127.0.0.1:", "file://", "data:", "blob:", "about:")
 
 
@@ -96,23 +90,6 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 @pytest.fixture
 def page(new_page: Callable[..., Page]) -> Page:
     return new_page(viewport={"width": 1280, "height": 900})
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@contextlib.contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder on loopback and give its address."""
-    handler = functools.partial(_Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -30,12 +30,13 @@ USABLE = """all => all.flatMap(
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 # All figures alive and all formulas set: the moment a reader can use the page.
 READY = """async () => {
+  if (document.readyState === "loading") return false;
   const places = [...document.querySelectorAll("[data-widget]")];
   if (places.some((place) => place.dataset.mounted === "failed"))
     throw new Error("a live figure failed to mount");
   if (!places.every((place) => place.dataset.mounted === "yes")) return false;
-  if (window.MathJax) {
-    if (!window.MathJax.startup?.promise) return false;
+  if (document.querySelector("script[src*=mathjax]")) {
+    if (!window.MathJax?.startup?.promise) return false;
     await window.MathJax.startup.promise;
   }
   return true;

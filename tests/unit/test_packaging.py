@@ -1,4 +1,4 @@
-"""What is installed, pinned and shipped: pyproject, constraints, environment.yml and the wheel agree."""
+"""pyproject.toml, constraints.txt, environment.yml and the wheel agree with each other."""
 
 import re
 import subprocess

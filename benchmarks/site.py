@@ -1,0 +1,117 @@
+"""How soon a page of the website can be used, and how much it loads, in a headless Chromium.
+
+    python -m benchmarks.site
+
+Ready: every live figure is mounted and every formula set. Bar: 2 s from a server on this machine.
+Weight: all that is sent, text compressed as every web host does, without the theme's own scripts,
+styles and fonts. Bar: 2.5 MB.
+"""
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pydata_sphinx_theme
+import sphinx
+import sphinx_book_theme
+from playwright.sync_api import Page, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.live import READY
+from tests.browser.serving import serving
+
+SITE = Path(__file__).parents[1] / "build" / "site"
+READY_BAR, WEIGHT_BAR = 2.0, 2.5  # seconds, MB
+WAIT = f"""async () => {{
+  const ready = {READY};
+  while (!(await ready())) await new Promise(requestAnimationFrame);
+  return performance.now();
+}}"""
+COMPRESSED = {".html", ".js", ".css", ".svg", ".json"}
+EXTENSIONS = (
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_thebe",
+    "sphinx_togglebutton",
+    "myst_nb",
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    """One visit: seconds until ready; megabytes sent, the same on the disk, and the theme's."""
+
+    seconds: float
+    ours: float
+    on_disk: float
+    theme: float
+
+
+def theme_files() -> set[str]:
+    """The names, under _static/, of all that Sphinx, the theme and its extensions bring."""
+    homes = [Path(p.__file__).parent for p in (sphinx, pydata_sphinx_theme, sphinx_book_theme)]
+    packages = homes[0].parent
+    homes += [packages / name for name in EXTENSIONS]
+    found = {"documentation_options.js", "language_data.js", "pygments.css"}  # written by Sphinx
+    for static in (folder for home in homes for folder in home.rglob("static")):
+        found |= {p.relative_to(static).as_posix() for p in static.rglob("*") if p.is_file()}
+    return {name.removesuffix(".jinja").removesuffix("_t") for name in found}
+
+
+def visit(page: Page, url: str) -> Load:
+    """Open a page, with nothing in the cache, and weigh what it asks for."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(unquote(urlsplit(request.url).path)))
+    page.goto(url, wait_until="commit")
+    ready = page.evaluate(WAIT)
+    page.wait_for_load_state("networkidle")
+    theme = theme_files()
+    sizes = {"theme": 0, "ours": 0, "disk": 0}
+    for path in set(asked):
+        file = SITE / path.removeprefix("/").removeprefix("site/")
+        if not file.is_file():
+            continue  # a module the page made itself (blob:)
+        _, mark, name = path.partition("/_static/")
+        if mark and (name in theme or name.startswith("mystnb.")):
+            sizes["theme"] += sent(file)
+        else:
+            sizes["ours"] += sent(file)
+            sizes["disk"] += file.stat().st_size
+    return Load(ready / 1000, *(sizes[key] / 1e6 for key in ("ours", "disk", "theme")))
+
+
+def sent(file: Path) -> int:
+    """Bytes on the wire: a web host compresses text, and leaves pictures and fonts."""
+    data = file.read_bytes()
+    return len(gzip.compress(data, 6)) if file.suffix in COMPRESSED else len(data)
+
+
+def main() -> None:
+    if not (SITE / "index.html").is_file():
+        raise SystemExit("The website is not built: run make book.")
+    path = chromium.find()
+    if path is None:
+        raise SystemExit(chromium.HELP)
+    with serving(SITE) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=chromium.options())
+        for file in sorted(SITE.glob("*.html")):
+            if "data-widget" not in file.read_text(encoding="utf-8"):
+                continue
+            loads = []
+            for _ in range(3):
+                page = browser.new_page(viewport={"width": 1280, "height": 900})
+                loads.append(visit(page, f"{address}/{file.name}"))
+                page.close()
+            best = min(loads, key=lambda load: load.seconds)
+            held = "held" if best.seconds < READY_BAR and best.ours < WEIGHT_BAR else "BROKEN"
+            print(
+                f"{file.name}: ready after {best.seconds:.2f} s (bar {READY_BAR:.0f} s), "
+                f"{best.ours:.2f} MB sent (bar {WEIGHT_BAR} MB; {best.on_disk:.2f} MB on disk), "
+                f"and {best.theme:.2f} MB of theme; {held}"
+            )
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

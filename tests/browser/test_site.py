@@ -1,0 +1,219 @@
+"""The built website: alive, quiet, quick, readable on a phone, over HTTP and from a USB stick."""
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks import site as weight
+from tests.browser import play
+from tests.browser.built import ROOT, SITE, Spot, spots
+from tests.browser.live import Live, settle, wait_until_alive
+
+SCHEMES = ("http", "file")
+CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+Address = Callable[..., str]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("spot", spots(SITE), ids=str)
+def test_figure_follows_the_hand_and_equals_python(
+    spot: Spot | None, scheme: str, site: Path, address: Address, open_alive: Callable[[str], Page]
+) -> None:
+    assert spot, "the website has no live figure: run make book"
+    page = open_alive(address(site / spot.file, scheme))
+    live = Live(page.locator("[data-widget]").nth(spot.index))
+    assert live.kind == spot.kind
+    live.place.scroll_into_view_if_needed()
+    play.first_move(live)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+def test_page_is_whole_and_asks_nothing_of_the_network(
+    name: str, scheme: str, site: Path, address: Address, open_alive: Callable[[str], Page],
+    shoot: Callable[..., Path],
+) -> None:  # fmt: skip
+    """Console errors and requests to elsewhere fail every test; here all pages are opened."""
+    page = open_alive(address(site / f"{name}.html", scheme))
+    assert page.locator("main h1:visible").count() == 1
+    assert page.locator("mjx-merror").count() == 0, "a formula could not be set"
+    loose = page.locator("main").evaluate(
+        "m => [...m.querySelectorAll('p, li, td')].map(n => n.innerText)"
+        ".filter(t => /\\$\\$|\\\\(frac|sqrt|mathbf|top)\\b/.test(t))"
+    )
+    assert not loose, f"formulas left as text: {loose}"
+    unnamed = page.locator("main img:not([alt]), main img[alt='']").count()
+    assert unnamed == 0, f"{unnamed} pictures have no alt text"
+    if scheme == "http":
+        shoot(page, f"site-{name}", full_page=True)
+
+
+@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+def test_page_is_ready_soon_and_light(
+    name: str, site: Path, address: Address, new_page: Callable[..., Page]
+) -> None:
+    """Bars: 2 s and 2.5 MB. Time has room here for a busy machine; `make bench` prints it."""
+    loads = [weight.visit(new_page(), address(site / f"{name}.html")) for _ in range(3)]
+    assert min(load.seconds for load in loads) < 2 * weight.READY_BAR, loads
+    assert max(load.ours for load in loads) < weight.WEIGHT_BAR, loads
+
+
+@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+def test_page_fits_a_phone(
+    name: str, site: Path, address: Address, new_page: Callable[..., Page],
+    shoot: Callable[..., Path],
+) -> None:  # fmt: skip
+    page = new_page(**PHONE)
+    page.goto(address(site / f"{name}.html"))
+    wait_until_alive(page)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390, f"the page is {wide} pixels wide and scrolls sideways; {overhanging(page)}"
+    shoot(page, f"phone-{name}", full_page=True)
+
+
+def overhanging(page: Page) -> list[str]:
+    """What sticks out of the screen, to name it in the failure."""
+    found: list[str] = page.evaluate(
+        "[...document.querySelectorAll('main *')]"
+        ".filter(n => n.getBoundingClientRect().right > innerWidth + 1)"
+        ".slice(0, 5).map(n => `${n.tagName}.${n.className}`)"
+    )
+    return found
+
+
+@pytest.mark.parametrize("spot", spots(SITE, first_of_each_kind=True), ids=str)
+def test_figure_moves_on_a_phone(
+    spot: Spot | None, site: Path, address: Address, new_page: Callable[..., Page]
+) -> None:
+    assert spot, "the website has no live figure: run make book"
+    page = new_page(**PHONE)
+    page.goto(address(site / spot.file))
+    wait_until_alive(page)
+    live = Live(page.locator("[data-widget]").nth(spot.index))
+    if spot.kind == "quiz":
+        live.controls("[role=group][aria-label^=Choices] button")[0].tap()
+    else:
+        slider = live.controls("input[type=range]")[0]
+        slider.scroll_into_view_if_needed()
+        before = live.numbers()
+        box = slider.bounding_box()
+        assert box
+        left = slider.evaluate("s => (s.value - s.min) / (s.max - s.min) > 0.5")
+        x = box["x"] + box["width"] * (0.2 if left else 0.8)
+        page.touchscreen.tap(x, box["y"] + box["height"] / 2)
+        settle(page)
+        assert live.numbers() != before, "a finger on the slider changes nothing"
+    play.check(live)
+    box = live.place.bounding_box()
+    assert box
+    assert 0 <= box["x"] <= 390 - box["width"]
+
+
+def test_dark_mode_reaches_the_figures(
+    site: Path, address: Address, open_alive: Callable[[str], Page], shoot: Callable[..., Path]
+) -> None:
+    page = open_alive(address(site / "index.html"))
+    live = Live(page.locator("[data-widget]").first)
+    seen = {}
+    for _ in range(4):  # the theme's button walks through auto, light and dark
+        seen[page.locator("html").get_attribute("data-theme")] = live.pixels()
+        page.locator(".theme-switch-button:visible").first.click()
+        settle(page)
+    assert set(seen) == {"light", "dark"}
+    assert seen["light"] != seen["dark"]
+    while page.locator("html").get_attribute("data-theme") != "dark":
+        page.locator(".theme-switch-button:visible").first.click()
+    settle(page)
+    play.first_move(live)
+    shoot(page, "site-index-dark")
+
+
+def test_search_finds_the_chapter(page: Page, site: Path, address: Address) -> None:
+    page.goto(address(site / "index.html"))
+    page.keyboard.press("Control+k")
+    page.keyboard.type("temperature")
+    page.keyboard.press("Enter")
+    results = page.locator("#search-results li a")
+    expect(results.first).to_be_visible()
+    assert any("self_attention" in (a.get_attribute("href") or "") for a in results.all())
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_launch_and_download_buttons(name: str, site: Path, page: Page, address: Address) -> None:
+    page.goto(address(site / f"{name}.html"))
+    colab = page.get_by_role("link", name="Open in Colab").first.get_attribute("href")
+    assert colab is not None
+    assert colab.startswith("https://colab.research.google.com/github/")
+    inside = colab.partition("/blob/main/")[2]
+    assert (ROOT / inside).is_file(), f"Colab is sent to {inside}, which is not in the repository"
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download notebook").first.click()
+    notebook = nbformat.read(download.value.path(), as_version=4)
+    assert download.value.suggested_filename == f"{name}.ipynb"
+    assert notebook.metadata["attnlab"]["edition"] == "student"
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_hints_and_solutions_are_folded_until_asked(
+    name: str, site: Path, address: Address, open_alive: Callable[[str], Page]
+) -> None:
+    page = open_alive(address(site / f"{name}.html"))
+    folds = page.locator("main details")
+    assert folds.count() > 0
+    assert folds.evaluate_all("all => all.every(d => !d.open)"), "something is open from the start"
+    solution = page.locator("main details", has_text="Show the solution")
+    hint = page.locator("main details", has_text="Hint 1")
+    student = nbformat.read(ROOT / "notebooks" / "student" / f"{name}.ipynb", as_version=4)
+    exercises = sum("exercise" in cell.metadata.get("tags", []) for cell in student.cells)
+    assert solution.count() == exercises
+    assert hint.count() >= exercises
+    for fold in (solution.first, hint.first) if exercises else (folds.first,):
+        inside = fold.locator(":scope > :not(summary)").first
+        expect(inside).to_be_hidden()
+        fold.locator("summary").click()
+        expect(inside).to_be_visible()
+
+
+def test_without_scripts_a_figure_says_what_it_would_show(
+    site: Path, address: Address, new_page: Callable[..., Page]
+) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto(address(site / "index.html"))
+    expect(page.locator(".al-fallback").first).to_contain_text("Live figure:")
+
+
+class Links(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.places: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.places |= {str(values[key]) for key in ("id", "name") if values.get(key)}
+        self.targets += [str(values[key]) for key in ("href", "src") if values.get(key)]
+
+
+def test_every_link_inside_the_site_leads_somewhere(site: Path) -> None:
+    pages = {path: Links(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+    broken = []
+    for path, links in pages.items():
+        for target in links.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            file = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = pages.get(file)
+            if not file.is_file() or (
+                # Slides are addressed by number after the #, which is not an id.
+                parts.fragment and known and unquote(parts.fragment) not in known.places
+            ):
+                broken.append(f"{path.relative_to(site)} → {target}")
+    assert not broken, broken

@@ -1,0 +1,125 @@
+"""The lecture slides: live figures move on a slide as they do anywhere, and nothing is fetched."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import play
+from tests.browser.built import ROOT, SLIDES, Spot, spots
+from tests.browser.live import Live, settle
+
+SCHEMES = ("http", "file")
+LECTURES = sorted(
+    path.stem
+    for path in (ROOT / "notebooks").glob("*.py")
+    if 'tags=["slide"' in path.read_text(encoding="utf-8")
+)
+# A slide without slides inside it; `fits` says whether all of it is on the screen.
+LEAVES = """[...document.querySelectorAll(".reveal .slides section")]
+  .filter((slide) => !slide.querySelector(":scope > section"))"""
+Address = Callable[..., str]
+
+
+@pytest.fixture
+def open_deck(open_alive: Callable[[str], Page]) -> Callable[[str], Page]:
+    """Open a deck and wait until reveal.js runs and every slide was fitted to the screen."""
+
+    def go(url: str) -> Page:
+        page = open_alive(url)
+        page.wait_for_function("window.Reveal?.isReady()")
+        page.wait_for_function(f"{LEAVES}.every((slide) => slide.dataset.fits)", timeout=120_000)
+        return page
+
+    return go
+
+
+def show(page: Page, live: Live) -> None:
+    """Turn to the slide a figure is on, with all its fragments."""
+    live.place.evaluate(
+        """place => {
+          const slide = place.closest("section");
+          const { h, v } = Reveal.getIndices(slide);
+          Reveal.slide(h, v, slide.querySelectorAll(".fragment").length - 1);
+        }"""
+    )
+    expect(live.place).to_be_in_viewport()
+    # The slide fades in; a picture taken before it stands still would differ by itself.
+    page.wait_for_function(
+        "place => getComputedStyle(place.closest('section')).opacity === '1'",
+        arg=live.place.element_handle(),
+    )
+    page.evaluate("Promise.all(document.getAnimations().map((a) => a.finished.catch(() => 0)))")
+    settle(page)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("spot", spots(SLIDES), ids=str)
+def test_figure_on_a_slide_follows_the_hand_and_equals_python(
+    spot: Spot | None, scheme: str, slides: Path, address: Address,
+    open_deck: Callable[[str], Page], shoot: Callable[..., Path],
+) -> None:  # fmt: skip
+    assert spot, "the slides have no live figure: run make slides"
+    page = open_deck(address(slides / spot.file, scheme))
+    live = Live(page.locator("[data-widget]").nth(spot.index))
+    assert live.kind == spot.kind
+    show(page, live)
+    before = page.evaluate("Reveal.getIndices()")
+    play.first_move(live)
+    assert page.evaluate("Reveal.getIndices()") == before, "moving the figure turned the slide"
+    shoot(page, f"slide-{spot}")
+
+
+@pytest.mark.parametrize("name", LECTURES)
+def test_every_slide_fits_the_screen(
+    name: str, slides: Path, address: Address, open_deck: Callable[[str], Page]
+) -> None:
+    page = open_deck(address(slides / f"{name}.html"))
+    count = page.evaluate(f"{LEAVES}.length")
+    assert count >= 5
+    cut = page.evaluate(
+        f"{LEAVES}.filter((s) => s.dataset.fits !== 'yes').map((s) => s.innerText.slice(0, 60))"
+    )
+    assert not cut, f"these slides are cut off: {cut}"
+    assert page.locator("mjx-merror").count() == 0, "a formula could not be set"
+
+
+@pytest.mark.parametrize("name", LECTURES)
+def test_speaker_notes_are_there_and_not_shown(
+    name: str, slides: Path, address: Address, open_deck: Callable[[str], Page]
+) -> None:
+    source = (ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
+    page = open_deck(address(slides / f"{name}.html"))
+    notes = page.locator("aside.notes")
+    assert notes.count() > 0
+    assert notes.count() == source.count('tags=["notes"]')
+    assert not [note for note in notes.all() if note.is_visible()]
+    assert page.evaluate("Reveal.hasPlugin('notes')")
+
+
+@pytest.mark.parametrize("name", LECTURES)
+def test_the_keyboard_turns_slides_but_not_from_within_a_figure(
+    name: str, slides: Path, address: Address, open_deck: Callable[[str], Page]
+) -> None:
+    page = open_deck(address(slides / f"{name}.html"))
+    page.keyboard.press("PageDown")
+    page.wait_for_function("Reveal.getIndices().h + Reveal.getIndices().v > 0")
+    live = Live(page.locator("[data-widget]").filter(has=page.locator("input[type=range]")).first)
+    show(page, live)
+    before = page.evaluate("Reveal.getIndices()")
+    slider = live.controls("input[type=range]")[0]
+    slider.focus()
+    numbers = live.numbers()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert page.evaluate("Reveal.getIndices()") == before, "an arrow key turned the slide"
+    assert live.numbers() != numbers
+    play.check(live)
+
+
+def test_the_list_of_decks_leads_to_each(slides: Path, page: Page, address: Address) -> None:
+    page.goto(address(slides / "index.html", "file"))
+    links = [a.get_attribute("href") for a in page.locator("li a").all()]
+    assert links == [f"{name}.html" for name in LECTURES]

@@ -1,0 +1,190 @@
+"""One training loop for the whole course.
+
+    history = fit(model, batches, seconds=60)                  # model.loss(batch) is minimised
+    history = fit(model, batches, steps=2000, evaluate=scores, stop=lambda s: s["bleu"] >= 97)
+
+It shows a bar with the time left, can draw the loss while it falls, and stops after `steps`,
+after `seconds` of CPU time, or when a bar is reached, whichever comes first. Interrupt it (■ in
+Jupyter, Ctrl-C in a shell) and the model is left as it is: trained so far, and ready to use.
+Nothing is printed.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from attnlab import checkpoints, reproducible
+from attnlab.live_loss import LiveLoss
+
+Schedule = Callable[
+    [float], float
+]  # share of the training done, 0…1 -> factor of the learning rate
+
+
+@dataclass
+class History:
+    """What happened. `stopped` says why it ended: "steps", "seconds", "bar", "interrupted" or
+    "data".
+    """
+
+    losses: list[float] = field(default_factory=list)  # one a step
+    scores: list[dict[str, float]] = field(default_factory=list)  # each with "step" and "seconds"
+    seconds: float = 0.0  # CPU time of the steps alone
+    stopped: str = ""
+
+    @property
+    def steps(self) -> int:
+        return len(self.losses)
+
+    def smooth(self, last: int = 50) -> float:
+        """Mean of the last losses: one batch says little."""
+        recent = self.losses[-last:]
+        return sum(recent) / len(recent) if recent else math.nan
+
+
+def constant(done: float) -> float:
+    return 1.0
+
+
+def cosine(done: float, warm_up: float = 0.03, floor: float = 0.02) -> float:
+    """Up in a straight line for a moment, then down along a cosine (Loshchilov and Hutter 2017)."""
+    if done < warm_up:
+        return max(done / warm_up, floor)
+    return floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))
+
+
+def fit(
+    model: nn.Module,
+    batches: Iterable[Any],
+    *,
+    loss: Callable[[Any], Tensor] | None = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    lr: float = 3e-3,
+    schedule: Schedule = cosine,
+    optimizer: torch.optim.Optimizer | None = None,
+    clip: float | None = 1.0,
+    evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
+    every: int = 200,
+    stop: Callable[[dict[str, float]], bool] | None = None,
+    checkpoint: str | Path | None = None,
+    seed: int = 0,
+    device: torch.device | str | None = None,
+    progress: bool = True,
+    figure: bool = False,
+) -> History:
+    """Train `model` on `batches` in place; it is left in evaluation mode.
+
+    - `loss(batch)` gives a scalar; without it `model.loss(batch)` is asked.
+    - `steps` and `seconds` are budgets; give one or both. Seconds are CPU time of this process,
+      spent in steps (not in `evaluate`), so that a busy machine trains as far as an idle one. The
+      learning rate follows `schedule` along the budget.
+    - `optimizer`: Adam with learning rate `lr`, unless given. `clip` bounds the norm of the
+      gradient.
+    - `evaluate(model)` is called every `every` steps and at the end; its numbers go into
+      `history.scores`. When `stop(numbers)` is true, the bar is reached and training ends.
+    - `checkpoint`: a safetensors file, written after each evaluation and at the end.
+    """
+    _check_budget(steps, seconds, stop, evaluate)
+    reproducible.seed(seed)
+    device = torch.device(device) if device is not None else _device_of(model)
+    model.to(device)
+    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=lr)
+    base = [group["lr"] for group in optimizer.param_groups]
+    measure: Callable[[Any], Tensor] = loss or model.loss  # type: ignore[assignment]
+    history = History()
+    picture = LiveLoss() if figure else None
+
+    def look() -> bool:
+        """Evaluate, note the numbers, save; is the bar reached?"""
+        reached = False
+        if evaluate is not None:
+            model.eval()
+            with torch.no_grad():
+                numbers = evaluate(model)
+            history.scores.append({"step": history.steps, "seconds": history.seconds, **numbers})
+            reached = stop is not None and stop(numbers)
+        if checkpoint is not None:
+            checkpoints.save(checkpoint, model.state_dict(), _about(model))
+        return reached
+
+    # Without a total (steps and seconds unknown) there would be no time left to show.
+    bar = tqdm(total=100, leave=False, disable=not progress, bar_format=_BAR)
+    try:
+        source = iter(batches)
+        while not history.stopped:
+            done = _share(history, steps, seconds)
+            if done >= 1:
+                history.stopped = "steps" if history.steps == steps else "seconds"
+                break
+            start = time.process_time()
+            batch = next(source, None)
+            if batch is None:
+                history.stopped = "data"
+                break
+            for group, rate in zip(optimizer.param_groups, base, strict=True):
+                group["lr"] = rate * schedule(done)
+            model.train()
+            value = measure(batch.to(device) if hasattr(batch, "to") else batch)
+            optimizer.zero_grad(set_to_none=True)
+            value.backward()
+            if clip is not None:
+                nn.utils.clip_grad_norm_(model.parameters(), clip)
+            optimizer.step()
+            history.losses.append(value.item())
+            history.seconds += time.process_time() - start
+            if history.steps % 10 == 0:
+                bar.update(100 * _share(history, steps, seconds) - bar.n)
+                bar.set_postfix_str(f"loss {history.smooth():.3f}", refresh=False)
+            if picture is not None:
+                picture.update(history.losses)
+            if history.steps % every == 0 and look():
+                history.stopped = "bar"
+    except KeyboardInterrupt:
+        history.stopped = "interrupted"
+    finally:
+        bar.close()
+        for group, rate in zip(optimizer.param_groups, base, strict=True):
+            group["lr"] = rate
+        model.eval()
+        if picture is not None:
+            picture.finish(history.losses)
+    if history.stopped not in ("bar", "interrupted") and history.steps % every:
+        look()
+    return history
+
+
+_BAR = "{percentage:3.0f}%|{bar}| {elapsed} so far, {remaining} left {postfix}"
+
+
+def _share(history: History, steps: int | None, seconds: float | None) -> float:
+    """How much of the budget is spent, 0…1: of the steps or the seconds, whichever is further
+    on.
+    """
+    shares = [history.steps / steps] if steps else []
+    shares += [history.seconds / seconds] if seconds else []
+    return min(max(shares), 1.0)
+
+
+def _check_budget(steps: Any, seconds: Any, stop: Any, evaluate: Any) -> None:
+    if not (steps or seconds):
+        raise ValueError("fit needs a budget: give steps=…, seconds=… (CPU time), or both.")
+    if stop is not None and evaluate is None:
+        raise ValueError("stop is asked about the numbers of evaluate: give evaluate=…, too.")
+
+
+def _device_of(model: nn.Module) -> torch.device:
+    first = next(model.parameters(), None)
+    return first.device if first is not None else torch.device("cpu")
+
+
+def _about(model: nn.Module) -> dict[str, Any]:
+    config = getattr(model, "config", None)
+    return {"config": vars(config)} if config is not None else {}

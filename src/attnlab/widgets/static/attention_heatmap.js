@@ -229,21 +229,23 @@ function render(context) {
     ctx.font = `${size}px ${FONT}`;
     const labelRoom = narrow ? 64 : 104;
     const rows = queries.map((t) => fit(ctx, visible(t), labelRoom));
-    const columns = keys.map((t) => fit(ctx, visible(t), narrow ? 72 : 92));
-    const every = (cell) => Math.max(1, Math.ceil((size + 2) / cell)); // label every n-th token
     const widest = (list) => Math.max(...list.map((t) => ctx.measureText(t).width));
     const left = Math.ceil(Math.max(widest(rows), 42)) + 10;
     const wideStrip = width >= 480 || S <= 8;
     const bits = wideStrip ? 98 : 36;
     const fitted = Math.min((room - left - bits - 4) / S, 400 / L, 56);
     const cell = fitted >= 8 ? Math.floor(fitted) : Math.max(2, Math.floor(fitted * 4) / 4);
-    const flat = widest(columns) <= cell - 6;
-    const top = flat ? size + 16 : Math.ceil(widest(columns) * Math.sin(TILT)) + 18;
-    const overhang = flat ? 0 : Math.ceil(widest(columns) * Math.cos(TILT)) - cell / 2;
+    const every = Math.max(1, Math.ceil((size + 2) / cell)); // label every n-th token
+    let columns = keys.map((t) => fit(ctx, visible(t), narrow ? 72 : 92));
+    const longest = Math.max(40, widest(columns.filter((_, j) => j % every === 0)));
+    columns = columns.map((t) => fit(ctx, t, longest)); // the others are seen only under the pointer
+    const flat = every === 1 && widest(columns) <= cell - 6;
+    const top = flat ? size + 16 : Math.ceil(longest * Math.sin(TILT)) + 18;
+    const overhang = flat ? 0 : Math.ceil(longest * Math.cos(TILT)) - cell / 2;
     return {
       cell, left, top, size, rows, columns, flat, narrow, wideStrip,
       width: Math.ceil(left + cell * S + Math.max(bits + 4, overhang + 4)), height: Math.ceil(top + cell * L + 3),
-      every: every(cell),
+      every,
     };
   }
 

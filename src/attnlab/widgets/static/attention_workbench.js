@@ -73,7 +73,8 @@ function render(context) {
     step("2", "Compare", "every query with every key", chain),
     step("3", "Mix", "the values", mix));
   const readout = make("div.al-readout.al-sum", { role: "status" });
-  figure.body.append(bench, readout);
+  figure.body.append(bench);
+  figure.body.after(readout); // outside the part that scrolls sideways, so that it can stick to the screen's edge
   const hint = "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked scores to mask.";
   function tell(text, bad = false) {
     readout.replaceChildren(text);
@@ -378,6 +379,7 @@ function render(context) {
     const { L, E, D, V } = given, gap = 22;
     const first = label + (E + 2 * D + V) * cell + 3 * 16, last = label + V * cell;
     const second = (columns) => label + columns * L * cell + (columns - 1) * gap + (columns === 1 ? 0 : 4);
+    bench.dataset.pairs = width >= label + (D + Math.max(D, V)) * cell + 24 ? "2" : "1";
     const abreast = width >= first + second(2) + last + 2 * 26;
     bench.dataset.layout = width >= first ? "paper" : "stacked";
     bench.dataset.chain = !abreast && width >= second(4) ? "4" : width >= second(2) ? "2" : "1";

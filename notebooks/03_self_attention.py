@@ -87,7 +87,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # An embedding table has one row per word. How far apart are the two vectors of *bank*?
 
-# %% tags=["fragment"]
+# %%
 tokenizer, encoder = minilm()
 table = encoder.embeddings.word_embeddings.weight  # (30522 words, 384)
 
@@ -103,6 +103,12 @@ money = word_vector("I took money to the bank.", "bank")
 print("the very same numbers:", torch.equal(river, money))
 print(f"cosine: {F.cosine_similarity(river, money, dim=0):.4f}")
 
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(f"cosine: {F.cosine_similarity(river, money, dim=0):.4f}")
+
+# %% [markdown] tags=["notes"]
+# Let the room guess the cosine. Exactly 1: it is the same row of the same table. So the meaning must come from the other words.
+
 # %% [markdown]
 # Exactly 1. The meaning of *bank* is not in the word. It is in the words around it, so the words must talk to each other.
 #
@@ -113,7 +119,14 @@ print(f"cosine: {F.cosine_similarity(river, money, dim=0):.4f}")
 # A video shop writes down where its films are. The note `C2` says that film C is on shelf 2. After all the notes come
 # the questions: `C?` asks for the shelf of C. There are 12 titles and 4 shelves.
 
-# %% tags=["slide"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## A video shop
+#
+# `C2`: film C is on shelf 2. Then the questions: `C?`
+#
+# What are the answers on this tape?
+
+# %%
 TITLES, SHELVES = 12, 4
 ASK = SHELVES  # stands in a question where a note has its shelf
 
@@ -142,6 +155,9 @@ def spell(titles, shelves):
 seed(0)
 titles, shelves, answers, _ = tapes(1, films=5)
 print(*spell(titles, shelves), "  answers:", *answers[0].tolist())
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(*spell(titles, shelves))
 
 # %% [markdown] tags=["notes"]
 # Let the room answer the tape aloud. Ask: where did your eyes go? Straight back to the note. That is the whole chapter.
@@ -215,7 +231,7 @@ def curve(model):
 #
 # For comparison we also measure a lazy answer: always say the shelf that this tape mentions most often.
 
-# %% tags=["slide", "nbval-ignore-output"]
+# %% tags=["nbval-ignore-output"]
 SIZES = [2, 4, 6, 8, 10, 12]
 seed(0)
 gru = train(Reader(48, Recurrent(48)), steps=600, rate=2e-2)
@@ -235,7 +251,17 @@ print("films on the tape:   ", *(f"{films:5d}" for films in SIZES))
 print("GRU, right answers:  ", *(f"{share:5.2f}" for share in gru_curve))
 print("lazy, right answers: ", *(f"{share:5.2f}" for share in lazy_curve))
 
-# %% tags=["fragment"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## How many films does a GRU remember?
+#
+# 48 numbers of state, 15 thousand parameters, 77 thousand tapes. Guess: out of 12?
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print("films on the tape:   ", *(f"{films:5d}" for films in SIZES))
+print("GRU, right answers:  ", *(f"{share:5.2f}" for share in gru_curve))
+print("lazy, right answers: ", *(f"{share:5.2f}" for share in lazy_curve))
+
+# %%
 print("GRU, 2 films: at least 0.9 right:", gru_curve[0] >= 0.9)
 print("GRU, 12 films: at most 0.75 right:", gru_curve[-1] <= 0.75)
 
@@ -301,7 +327,7 @@ print("GRU, 12 films: at most 0.75 right:", gru_curve[-1] <= 0.75)
 #
 # $$s_j = q \cdot k_j, \quad \alpha = \operatorname{softmax}(s), \quad o = \sum_j \alpha_j v_j$$
 
-# %% tags=["fragment"]
+# %%
 films = ["Moon Heist", "Paris in May", "Robot Wedding", "Two Left Feet"]
 k = torch.tensor([[2.0, 0, 1], [0, 2, 0], [1, 2, 1], [0, 1, 2]])  # (4, 3)
 v = torch.tensor([[90.0], [120], [100], [110]])  # (4, 1)
@@ -313,6 +339,14 @@ for film, score, share in zip(films, scores, shares):
     power = score.exp()
     print(f"{film:14} score {score:.0f}  e^s {power:5.2f}  share {share:.2f}")
 print(f"soft answer: {(shares @ v).item():.1f} minutes")
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print("scores ", scores.int().tolist())
+print("weights", [round(share, 2) for share in shares.tolist()])
+print(f"soft answer: {(shares @ v).item():.1f} minutes")
+
+# %% [markdown] tags=["notes"]
+# Do the first row on the board: e³ ≈ 20, out of about 36. The answer leans to 90 minutes, but every film has a say.
 
 # %% [markdown]
 # Moon Heist matches best, so the answer leans towards its 90 minutes, but all films have a say.
@@ -419,8 +453,17 @@ print("any unsymmetric?", bool(((S - S.mT).abs() > 1e-4).any()))
 #
 # Let gradient descent try, once with a shared matrix and once with two matrices.
 
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Step 2: one learned matrix
+#
+# $$S = (XU)(XU)^\top = S^\top$$
+#
+# Let each word look at the word before it: dog → man → bites → dog.
+#
+# $$s_{dm} > s_{db} = s_{bd} > s_{bm} = s_{mb} > s_{md} = s_{dm}$$
 
-# %% tags=["slide"]
+
+# %%
 def learn_to_look_back(shared, steps=300):
     """Fit the matrices; return the three weights that should be 1."""
     seed(0)
@@ -442,6 +485,10 @@ look_two = learn_to_look_back(shared=False)
 print("one shared matrix:", look_shared)
 print("two matrices:     ", look_two)
 
+# %% tags=["fragment", "slides-only", "hide-input"]
+print("learned, one shared matrix:", look_shared)
+print("learned, two matrices:     ", look_two)
+
 # %% [markdown] tags=["notes"]
 # A third each: with a shared matrix the best it can do is to guess. With two matrices it is solved. Exercise 3.5 asks for such matrices on paper, for a week of days.
 
@@ -452,8 +499,9 @@ print("two matrices:     ", look_two)
 #
 # So every job gets its own learned matrix:
 #
-# $$Q = X W_q, \qquad K = X W_k, \qquad V = X W_v, \qquad
-# O = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{D}}\right) V .$$
+# $$Q = X W_q, \qquad K = X W_k, \qquad V = X W_v$$
+#
+# $$O = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{D}}\right) V$$
 #
 # | | shape | here | it says |
 # |---|---|---|---|
@@ -509,10 +557,13 @@ print("outputs", o, sep="\n")
 # Read the row of *bites*. It gives 0.83 of its attention to *dog*, and its output is (0.83, 0.08): *the first noun does it, the last one does not*. The vector of the verb now
 # knows who bites. The way back is different: *dog* looks at *bites* with 0.61. Compare the three tables of scores.
 
-# %% tags=["hide-input", "slide"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Who looks at whom
+
+# %% tags=["hide-input", "fragment"]
 seed(0)
 shared = x @ torch.randn(3, 3)
-fig, axes = plt.subplots(1, 3, figsize=(9, 3.3))
+fig, axes = plt.subplots(1, 3, figsize=(7.4, 3.0))
 tables = [
     ("$XX^T$", x @ x.T),
     ("$XU(XU)^T$, some $U$", shared @ shared.T),
@@ -727,8 +778,11 @@ Quiz(
 #
 # $$\underbrace{O}_{(B,\,L,\,D_v)} = \operatorname{softmax}\!\Big(\underbrace{Q}_{(B,\,L,\,D)}\;\underbrace{K^\top}_{(B,\,D,\,S)} \big/ \sqrt{D}\,\Big)\underbrace{V}_{(B,\,S,\,D_v)}$$
 
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Four lines
 
-# %% tags=["slide"]
+
+# %% tags=["fragment"]
 def our_attention(q, k, v):
     """q (B, L, D), k (B, S, D), v (B, S, D_v) -> (B, L, D_v)."""
     scores = q @ k.mT  # (B, L, S): every query with every key
@@ -763,7 +817,9 @@ print("the numbers of part 2 are the library's numbers")
 # Let the entries of $q$ and $k$ be independent, with mean 0 and variance 1. Each product $q_i k_i$ then has mean 0 and variance $1 \cdot 1 = 1$. The dot product adds $d$ of them, and variances of
 # independent terms add up:
 #
-# $$\operatorname{Var}(q \cdot k) = \sum_{i=1}^{d} \operatorname{Var}(q_i k_i) = d, \qquad \operatorname{Var}\!\left(\frac{q \cdot k}{\sqrt d}\right) = 1 .$$
+# $$\operatorname{Var}(q \cdot k) = \sum_{i=1}^{d} \operatorname{Var}(q_i k_i) = d$$
+#
+# $$\operatorname{Var}\!\left(\frac{q \cdot k}{\sqrt d}\right) = \frac{d}{d} = 1$$
 #
 # That is the argument of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), footnote 4. Why is a large spread bad? Because of what it does to the softmax. With scores tens apart one key takes everything, and then the
 # softmax has no slope left. Its derivative is the matrix
@@ -799,8 +855,11 @@ for d in WIDTHS:
     print(f"{d:5d} {var:8.0f} {best:6.2f} {slope:7.2f}", end="")
     print(f"  {var_s:7.1f} {best_s:6.2f} {slope_s:7.2f}")
 
-# %% tags=["hide-input", "slide"]
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Why √d: Var(q·k) = d
+
+# %% tags=["hide-input", "fragment"]
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.3))
 for ax, entry, title in (
     (axes[0], 1, "Best of 16 weights"),
     (axes[1], 2, "Slope of the softmax, $||J||$"),
@@ -848,7 +907,20 @@ figures.show(
 # | self-attention | $X$ $(L, E)$ | $X$ $(L, E)$ | $(L, L)$ |
 # | cross-attention | $X$ $(L, E)$ | context $C$ $(S, E_c)$ | $(L, S)$ |
 
-# %% tags=["slide"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Self and cross
+#
+# | | queries from | keys, values from | weights |
+# |---|---|---|---|
+# | self-attention | $X$ $(L, E)$ | $X$ $(L, E)$ | $(L, L)$ |
+# | cross-attention | $X$ $(L, E)$ | context $(S, E_c)$ | $(L, S)$ |
+#
+# The function is the same.
+
+# %% [markdown] tags=["notes"]
+# Chapter 2 was cross-attention: the decoder asks, the encoder answers. Exercise 3.4 builds it.
+
+# %%
 seed(0)
 french = torch.randn(4, 8)  # 4 tokens of width 8: they ask
 english = torch.randn(6, 10)  # 6 tokens of width 10: they answer
@@ -905,6 +977,9 @@ print("and the short sentence could as well be alone")
 # 3. softmax, then multiply the weight by 0
 # 4. set the score to −∞, then softmax
 
+# %% [markdown] tags=["notes"]
+# Take a vote on the third one. Most rooms trust it.
+
 
 # %%
 def no_mask(scores, may):
@@ -934,7 +1009,7 @@ WAYS = {
 # **The leak test.** Change the last token and look at the outputs of all the tokens before it. If the future is hidden, the past cannot change. Not by a little: not at all.
 
 
-# %% tags=["slide"]
+# %%
 def leak(hide, tokens=6, width=8):
     """Change the last token: the change before it, and the rows' sums."""
     seed(0)
@@ -1011,12 +1086,24 @@ def cheat(hide, steps=200):
     return loss.item(), right.item()
 
 
-# %% tags=["slide", "nbval-ignore-output"]
+# %% tags=["nbval-ignore-output"]
 cheats = {name: cheat(hide) for name, hide in WAYS.items()}
 for name, (loss, share) in cheats.items():
     print(f"{name:11} loss {loss:.2f}   right {share:.2f}")
 
-# %% tags=["fragment"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Predict the next random digit
+#
+# Honest: loss ln 10 = 2.30, and 1 right in 10.
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+for name, (loss, share) in cheats.items():
+    change, _ = leak(WAYS[name])
+    print(
+        f"{name:11} loss {loss:.2f}   right {share:.2f}   leak test {change:.2f}"
+    )
+
+# %%
 losses = {name: loss for name, (loss, _) in cheats.items()}
 honest = losses.pop("score −∞")
 print("−∞ is honest, loss above 2.27:", honest > 2.27)
@@ -1035,7 +1122,10 @@ print("the others peek, loss below 2.1:", max(losses.values()) < 2.1)
 # The causal mask pays its price back. Take a text of $L$ tokens. Every prefix is a training sample: *given these, predict the next*. Without the mask we would run the network on $L$ prefixes. With it, **one pass gives the
 # outputs of all prefixes**, because place $i$ cannot tell whether the text goes on after it.
 
-# %% tags=["slide"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## One text, many training samples
+
+# %% tags=["fragment"]
 seed(0)
 text = torch.randn(6, 8)  # six tokens
 one_pass = attention(text, text, text, causal=True)  # (6, 8)
@@ -1045,6 +1135,9 @@ for n in range(1, 7):  # six passes, without a mask
     last.append(attention(prefix, prefix, prefix)[-1])
 torch.testing.assert_close(one_pass, torch.stack(last))
 print("one causal pass = the last outputs of all six prefixes")
+
+# %% [markdown] tags=["notes"]
+# Place i cannot tell whether the text goes on after it. So one pass trains on every prefix: L samples for the price of one.
 
 # %% [markdown]
 # An RNN language model gets its $L$ predictions from one pass as well, but in $L$ steps, one after the other. Here all of them come at once, from two matrix products. That is what made training on very long texts affordable.
@@ -1100,7 +1193,10 @@ for layer in range(7):
     across = cosines[layer][~same].mean()
     print(f"{name:10} {within:20.2f} / {across:.2f} {right[layer]:19d} of 8")
 
-# %% tags=["hide-input", "slide"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Two banks, after six layers
+
+# %% tags=["hide-input", "fragment"]
 fig, ax = plt.subplots(figsize=(5.6, 4.4))
 labels = [f"river {n}" for n in range(1, 5)] + [
     f"money {n}" for n in range(1, 5)
@@ -1120,13 +1216,13 @@ figures.show(
 #
 # Now an honest warning. The textbook pair differs in a single word: *I arrived at the bank after crossing the **river** / **street**.*
 
-# %% tags=["fragment"]
+# %%
 ARRIVED = "I arrived at the bank after crossing the {}."
 pair = [vectors(ARRIVED.format(w), "bank")[-1] for w in ("river", "street")]
 print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 
 # %% [markdown] tags=["notes"]
-# The textbook pair fails in this encoder: the two banks are nearly the same vector. One word of weak evidence is little (one may cross a river to reach a money bank). Clear contexts separate well.
+# Then be honest: in the textbook pair, “I arrived at the bank after crossing the river / street”, the two banks are nearly the same vector (cosine 0.98). One word of weak evidence is little (one may cross a river to reach a money bank). Clear contexts separate well.
 
 # %% [markdown]
 # Nearly the same vector. One word is weak evidence (you may well cross a river to get to your money), and this is a small encoder, trained to compare whole sentences. Context moves a word's vector as far as the context is
@@ -1218,7 +1314,7 @@ def both_ways(text):
 fresh = torch.stack([both_ways(text) for text in FRESH])
 print("sentences, adjectives, nouns, layers, heads:", tuple(fresh.shape))
 
-# %% tags=["slide"]
+# %%
 on_nouns = fresh.sum(2).mean((0, 1))  # (6, 12): both nouns together
 lean = fresh[:, :, 0] - fresh[:, :, 1]  # towards the first noun
 lean = lean[..., LAYER, HEAD]  # (10 sentences, 2 adjectives), our head
@@ -1230,6 +1326,17 @@ print(f"the same, middle of 72 heads: {on_nouns.median():.2f}")
 print(f"the balance moves the right way in {moved} of 10 sentences,")
 print(f"by {moves.mean():.2f} on average")
 print(f"the right noun gets more weight in {picks} of 20 cases")
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## The same head on ten other sentences
+#
+# *The trophy didn't fit in the suitcase because it was too big / small.* …
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(f"weight from it to both nouns: {on_nouns[LAYER, HEAD]:.2f}", end="  ")
+print(f"(a usual head: {on_nouns.median():.2f})")
+print(f"moves the right way: {moved} of 10")
+print(f"picks the right noun: {picks} of 20")
 
 # %% [markdown] tags=["notes"]
 # The head is real: from “it” it looks at nouns, far more than other heads. It leans the right way a little. It does not decide: about half of 20 is a coin. Attention pictures need a test set, as any claim does.
@@ -1304,8 +1411,11 @@ for name, model in readers.items():
     shares = (f"{share:.2f}" for share in curves[name])
     print(f"{name:15} {count:10,d}              ", *shares)
 
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Back to the video shop
 
-# %% tags=["hide-input", "slide"]
+
+# %% tags=["hide-input", "fragment"]
 def by_distance(
     model, films=12, bins=((1, 4), (5, 8), (9, 12), (13, 16), (17, 23))
 ):
@@ -1318,7 +1428,7 @@ def by_distance(
 
 
 distances = {name: by_distance(model) for name, model in readers.items()}
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.5), sharey=True)
 for (name, shares), marker in zip(curves.items(), "osv"):
     axes[0].plot(SIZES, shares, marker + "-", label=name)
     axes[1].plot(
@@ -1347,7 +1457,7 @@ figures.show(
     caption="Left: each film makes the GRU worse. Right: the convolution is blind beyond its reach. Self-attention minds neither.",
 )
 
-# %% tags=["fragment"]
+# %%
 best, second = curves["self-attention"][-1], curves["GRU"][-1]
 beyond = distances["convolution"][2:]  # more than 8 tokens away
 print("self-attention, 12 films: at least 0.98 right:", best >= 0.98)
@@ -1472,6 +1582,9 @@ for name, count in (
 #
 # Vaswani et al. 2017, Table 1
 
+# %% [markdown] tags=["notes"]
+# Read it by columns. Self-attention wins two of three, and pays in the first.
+
 # %%
 WIDTH = 64
 seed(0)
@@ -1538,7 +1651,7 @@ def seconds(run, repeats=3):
 
 
 LENGTHS = [64, 128, 256, 512, 1024, 2048]
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.5))
 with torch.no_grad():
     for (name, layer), marker in zip(LAYERS.items(), "sov"):
         inputs = [torch.randn(n, WIDTH) for n in LENGTHS]
@@ -1605,11 +1718,14 @@ for n, d in SIZES_ND:
     print(f"D = {d:3d}, N = {n:4d}: {project / 1e6:16.1f}", end="")
     print(f" {mix / 1e6:13.1f} = {share:.0%}")
 
-# %% tags=["hide-input", "slide"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## $N^2D + ND^2$
+
+# %% tags=["hide-input", "fragment"]
 lengths = [16, 32, 64, 128, 256, 512, 1024, 2048]
 seed(0)
 matrices = torch.randn(4, WIDTH, WIDTH) / math.sqrt(WIDTH)
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.5))
 counted = [operations(n, WIDTH) for n in lengths]
 measured = []
 with torch.no_grad():
@@ -1652,15 +1768,15 @@ for ax, values, unit in (
         xticklabels=lengths[::2],
     )
     ax.minorticks_off()
-axes[0].text(2 * WIDTH, counted[0][1], " $N = 2D$", color="grey")
+axes[0].text(2 * WIDTH, counted[-1][1], "$N = 2D$ ", color="grey", ha="right")
 axes[0].set_title("Counted, D = 64")
 axes[1].set_title("Timed on this machine")
-axes[0].legend(fontsize=10)
+axes[0].legend(fontsize=9, loc="lower right")
 figures.show(
     fig,
     alt="Operations and time against the number of tokens. Projections grow in proportion to N, scores and mixture with "
     "N squared; the counted lines cross at N equal to twice D.",
-    caption="Left of N = 2D the projections cost more. On a real machine the lines cross earlier: the softmax moves much memory and is counted as no operation at all.",
+    caption="Left of N = 2D the projections cost more. On a real machine they tend to cross earlier: the softmax moves much memory, and is counted as no operation at all.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -1683,7 +1799,7 @@ figures.show(
 #
 # If so, a head's favourite word should be the most *similar* word. Is it?
 
-# %% tags=["fragment"]
+# %%
 hits, selves, chance, total = 0, 0, 0.0, 0
 for text in RIVER + MONEY + FRESH:
     look = encode(text.replace("/", " or "))
@@ -1701,6 +1817,10 @@ for text in RIVER + MONEY + FRESH:
 print(f"the favourite is the most similar other word: {hits / total:.0%}")
 print(f"a random other word would be:                 {chance / total:.0%}")
 print(f"the favourite of all is the word itself:      {selves / total:.0%}")
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(f"the favourite is the most similar other word: {hits / total:.0%}")
+print(f"a random other word would be:                 {chance / total:.0%}")
 
 # %% [markdown]
 # About one time in seven: a little better than chance, and nothing like a search. The reason is in the formula. With row vectors,
@@ -1734,8 +1854,11 @@ middle, most = symmetric.median(), symmetric.max()
 print("symmetric share of M (a similarity: 1, a random matrix: 0.5)")
 print(f"middle of 72 heads: {middle:.2f}   most symmetric head: {most:.2f}")
 
-# %% tags=["hide-input", "slide"]
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
+# %% [markdown] tags=["slide", "slides-only"]
+# ## $q_i \cdot k_j = x_i\, W_q W_k^\top x_j^\top$: a learned question
+
+# %% tags=["hide-input", "fragment"]
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.5))
 ours = LAYER * 12 + HEAD
 axes[0].scatter(there[ours], back[ours], s=14, alpha=0.7)
 low, high = (

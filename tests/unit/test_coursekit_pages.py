@@ -1,0 +1,231 @@
+"""coursekit's pages: what the website and the slides are cut from, and that they stay offline."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from nbformat import NotebookNode
+
+from coursekit import book, editions, landing, pages, slides, sphinx_tidy
+from coursekit.build import load_chapters
+from coursekit.errors import CourseError
+from coursekit.offline import remote_sources, require_offline
+from coursekit.project import Project
+from coursekit.source import Chapter
+
+SOURCE = (Path(__file__).parent / "coursekit_chapter.txt").read_text(encoding="utf-8")
+FIGURE = '<div data-widget="dial"><script type="application/json">{}</script></div>'
+
+
+def make_project(root: Path) -> Project:
+    (root / "pyproject.toml").write_text(
+        '[project.urls]\nRepository = "https://github.com/someone/a-course"\n'
+    )
+    (root / "notebooks").mkdir()
+    (root / "src" / "attnlab").mkdir(parents=True)
+    (root / "notebooks" / "03_weighted_means.py").write_text(SOURCE, encoding="utf-8")
+    gpu = SOURCE.replace("#     number: 3", "#     number: 3\n#     gpu: true").replace(
+        "3.1", "3.9"
+    )
+    gpu = gpu.replace("title: Weighted means", "title: Heavier means").replace('"slide"', '"notes"')
+    gpu = gpu.replace('"notes", "slides-only"', '"notes"')
+    (root / "notebooks" / "gpu_03_more.py").write_text(gpu, encoding="utf-8")
+    return Project(root)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return make_project(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture(scope="module")
+def chapters(project: Project) -> list[Chapter]:
+    return load_chapters(project)
+
+
+@pytest.fixture(scope="module")
+def executed(project: Project, chapters: list[Chapter]) -> NotebookNode:
+    return pages.executed_chapter(chapters[0], project)
+
+
+def source_of(notebook: NotebookNode) -> str:
+    return "\n".join(cell.source for cell in notebook.cells)
+
+
+def test_a_chapter_is_run_once_until_its_cells_or_the_library_change(
+    project: Project, chapters: list[Chapter], executed: NotebookNode, monkeypatch
+) -> None:
+    ran = []
+    monkeypatch.setattr(pages, "execute", lambda edition, _: ran.append(1) or edition.notebook)
+    assert source_of(pages.executed_chapter(chapters[0], project)) == source_of(executed)
+    assert not ran
+    library = project.src / "attnlab" / "new.py"
+    library.write_text("x = 1")
+    pages.executed_chapter(chapters[0], project)
+    assert ran == [1]
+    library.unlink()
+
+
+def test_website_folds_hints_and_solutions_and_has_no_stub(
+    project: Project, chapters: list[Chapter], executed: NotebookNode
+) -> None:
+    page = pages.website(executed, chapters[0], project, deck=True)
+    everything = source_of(page)
+    assert "your turn" not in everything
+    assert everything.count("<summary>Hint ") == 2
+    assert "lecture hall" not in everything
+    assert "Ask the room" not in everything
+    solution = next(cell for cell in page.cells if "sum(v * w" in cell.source)
+    assert solution.metadata["tags"] == ["hide-input"]
+    assert solution.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
+    check = next(cell for cell in page.cells if cell.source.startswith('check("03.1"'))
+    assert check.outputs[0].text.startswith("✓ 03.1")
+    last = page.cells[-1]
+    assert "text/html" in last.outputs[0].data
+    assert not any(output.get("name") == "stderr" for output in last.outputs)
+
+
+def test_buttons_are_plain_links_under_the_title(
+    project: Project, chapters: list[Chapter], executed: NotebookNode
+) -> None:
+    first = pages.website(executed, chapters[0], project, deck=True).cells[0].source
+    assert first.startswith("# 3 · Weighted means\n\n<p")
+    assert "/someone/a-course/blob/main/notebooks/student/03_weighted_means.ipynb" in first
+    assert 'href="notebooks/03_weighted_means.ipynb" download' in first
+    assert 'href="slides/03_weighted_means.html"' in first
+    assert "about 45 minutes" in first
+    assert (
+        "slides/" not in pages.website(executed, chapters[0], project, deck=False).cells[0].source
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(45, "45 minutes"), (60, "1 hour"), (90, "1½ hours"), (100, "100 minutes"), (120, "2 hours")],
+)
+def test_minutes(count: int, words: str) -> None:
+    assert pages.minutes(count) == words
+
+
+def test_a_widget_leaves_its_html_and_not_its_kernel(chapters: list[Chapter]) -> None:
+    notebook = editions.full(chapters[0]).notebook
+    data = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/html": FIGURE}
+    code = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    code.outputs = [NotebookNode(output_type="display_data", data=NotebookNode(data), metadata={})]
+    page = pages.static_outputs(notebook)
+    kept = next(cell for cell in page.cells if cell.cell_type == "code").outputs[0].data
+    assert kept == {"text/html": FIGURE}
+    assert "application/vnd.jupyter.widget-view+json" in code.outputs[0].data  # a copy was changed
+
+
+def test_slides_have_their_places_notes_and_no_remote_file(
+    executed: NotebookNode, chapters: list[Chapter], tmp_path: Path
+) -> None:
+    assert slides.has_slides(chapters[0])
+    assert not slides.has_slides(chapters[1])
+    deck = slides.render(pages.slides(executed), chapters[0], ["dial.js", "dial.css"])
+    assert len(re.findall(r"<section>\s*<section>", deck)) == 2
+    assert deck.count('<div class="fragment">') == 1
+    notes = re.search(r'<aside class="notes">(.*?)</aside>', deck, re.DOTALL)
+    assert notes
+    assert "Ask the room first." in notes[1]
+    assert "lecture hall" in deck
+    assert "marker = " not in re.sub("<[^>]*>", "", deck)  # hide-input
+    assert "not a cell" in deck  # but its output is there
+    assert "weighted_mean" not in deck
+    assert re.search(r'<script defer="[^"]*" src="lib/dial.js">', deck)
+    (tmp_path / "deck.html").write_text(deck, encoding="utf-8")
+    require_offline(tmp_path)
+
+
+def test_a_lecture_must_begin_with_a_slide(executed: NotebookNode, chapters: list[Chapter]) -> None:
+    deck = pages.slides(executed)
+    deck.cells = deck.cells[1:]
+    with pytest.raises(CourseError, match="must begin with a cell tagged slide"):
+        slides.render(deck, chapters[0], [])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        '<link rel="stylesheet" href="//fonts.example/css">',
+        '<img alt="" src="http://pictures.example/x.png">',
+        "<style>@import 'https://fonts.example/css';</style>",
+        "<style>p { background: url(https://pictures.example/x.png) }</style>",
+    ],
+)
+def test_a_page_that_asks_the_network_is_refused(page: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page)
+    with pytest.raises(CourseError, match=r"page\.html"):
+        require_offline(tmp_path)
+
+
+def test_links_to_click_and_local_files_are_fine(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(
+        '<a href="https://arxiv.org">paper</a><link rel="canonical" href="https://x.example/">'
+        '<script src="lib/x.js"></script><img alt="" src="data:image/png;base64,AA">'
+    )
+    (tmp_path / "style.css").write_text("p { background: url('x.png') }")
+    assert remote_sources(tmp_path) == []
+    (tmp_path / "style.css").write_text("@import url(https://fonts.example/css);")
+    assert remote_sources(tmp_path) == ["style.css: https://fonts.example/css"]
+
+
+def test_contents_put_gpu_notebooks_below_their_chapter(chapters: list[Chapter]) -> None:
+    assert yaml.safe_load(book.contents(chapters))["chapters"] == [
+        {"file": "03_weighted_means", "sections": [{"file": "gpu_03_more"}]}
+    ]
+
+
+def test_first_page_tells_what_is_there_and_what_is_not(
+    project: Project, chapters: list[Chapter], tmp_path: Path, monkeypatch
+) -> None:
+    own = Project(tmp_path)
+    (tmp_path / "pyproject.toml").write_bytes((project.root / "pyproject.toml").read_bytes())
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "arc.yml").write_text("2: alignment\n3: means\n4: heads\n5: positions\n")
+    (tmp_path / "book" / "index.md").write_text("{{ hero }} {{ cards }} {{ later }} {{ commands }}")
+    monkeypatch.setattr(landing, "hero", lambda *_, **__: FIGURE)
+    text = landing.landing_page(own, chapters)
+    assert FIGURE in text
+    assert text.count('class="chapter-card"') == 1
+    assert "A mean that listens to weights." in text
+    assert '<a href="gpu_03_more.html">Heavier means</a>' in text
+    assert "Still being written: alignment, heads, and positions." in text
+    assert "git clone https://github.com/someone/a-course && cd a-course\nmake lab" in text
+    (tmp_path / "book" / "index.md").write_text("{{ nobody_knows }}")
+    with pytest.raises(CourseError, match="nobody_knows"):
+        landing.landing_page(own, chapters)
+
+
+def test_pages_load_only_what_they_use() -> None:
+    def script(name: str | None, body: str = "") -> SimpleNamespace:
+        return SimpleNamespace(filename=name, attributes={"body": body} if body else {})
+
+    def tidied(body: str) -> list[str | None]:
+        scripts = [
+            script("_static/attnlab-widgets.js"), script("_static/sphinx-thebe.js"),
+            script(None, "const THEBE_JS_URL = 1"), script(None, "let a = 1"),
+            script(None, "let a = 1"), script("_static/doctools.js"),
+        ]  # fmt: skip
+        context = {"body": body, "script_files": scripts, "css_files": []}
+        sphinx_tidy.tidy(None, "page", "page.html", context, None)  # type: ignore[arg-type]
+        return [one.filename for one in context["script_files"]]
+
+    assert tidied("<p>words</p>") == [None, "_static/doctools.js"]
+    assert tidied(FIGURE) == ["_static/attnlab-widgets.js", None, "_static/doctools.js"]
+
+
+def test_configuration_defers_the_figures_and_loads_our_style_last(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "_config.yml").write_text(
+        "sphinx: {config: {html_css_files: [course.css]}}"
+    )
+    config = yaml.safe_load(book.configuration(Project(tmp_path), ["dial.js", "dial.css"]))
+    assert config["sphinx"]["config"] == {
+        "html_css_files": ["dial.css", "course.css"],
+        "html_js_files": [["dial.js", {"defer": "defer"}]],
+    }

@@ -5,9 +5,9 @@ from attnlab.widgets import AttentionHeatmap
 
 look = encode("The animal did not cross the street because it was too tired.")
 heads = {  # layer and head, from 0
-    "what does “it” mean?": (3, 1),
+    "“it” and its noun": (3, 1),
     "the word before": (0, 2),
-    "the sentence as a whole": (4, 5),
+    "mostly [CLS]": (4, 5),
 }
 layers, indices = zip(*heads.values(), strict=True)
 AttentionHeatmap(
@@ -17,7 +17,7 @@ AttentionHeatmap(
     head_names=list(heads),
     title="Who is “it”?",
     caption="Each row shows where one word looks. Find the row of “it”: this head of a small "
-    "trained encoder has worked out that the animal was tired, not the street.",
+    "trained encoder looks at the animal. Does it understand why? Chapter 3 puts it to the test.",
     alt="A heatmap of attention weights of a trained encoder. The row of the word “it” is "
     "brightest in the column of the word “animal”.",
 )

@@ -1771,7 +1771,7 @@ for ax, values, unit in (
 axes[0].text(2 * WIDTH, counted[-1][1], "$N = 2D$ ", color="grey", ha="right")
 axes[0].set_title("Counted, D = 64")
 axes[1].set_title("Timed on this machine")
-axes[0].legend(fontsize=9, loc="lower right")
+axes[0].legend(fontsize=9, loc="lower right", frameon=True, framealpha=1)
 figures.show(
     fig,
     alt="Operations and time against the number of tokens. Projections grow in proportion to N, scores and mixture with "

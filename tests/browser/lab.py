@@ -17,6 +17,16 @@ import nbformat
 from playwright.sync_api import Locator, Page, expect
 
 MINUTES = 60_000  # Playwright counts in milliseconds
+# How far Run All has come. JupyterLab's own model is asked: cells off the screen are not drawn.
+PROGRESS = """() => {
+  const cells = jupyterapp.shell.currentWidget.content.model.sharedModel.cells;
+  const code = cells.filter((cell) => cell.cell_type === "code" && cell.source.trim());
+  const errors = code.flatMap((cell) => cell.outputs.filter((o) => o.output_type === "error"));
+  return {
+    left: code.filter((cell) => cell.execution_count === null).length,
+    errors: errors.map((error) => `${error.ename}: ${error.evalue}`),
+  };
+}"""
 
 
 def write_notebook(path: Path, *cells: str) -> Path:
@@ -43,6 +53,7 @@ def running(folder: Path, scratch: Path) -> Iterator[str]:
         "JUPYTER_CONFIG_DIR": str(scratch / "config"),
         "JUPYTER_DATA_DIR": str(scratch / "data"),
         "JUPYTER_RUNTIME_DIR": str(scratch / "runtime"),
+        "OMP_NUM_THREADS": "1",  # on a busy machine, threads that wait for each other take minutes
         "IPYTHONDIR": str(scratch / "ipython"),
         "JUPYTERLAB_SETTINGS_DIR": str(scratch / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(scratch / "workspaces"),
@@ -52,7 +63,11 @@ def running(folder: Path, scratch: Path) -> Iterator[str]:
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
         *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
         *(f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}"),
-        *("--LabApp.news_url=None", "--LabApp.extension_manager=readonly"),
+        *(
+            "--LabApp.expose_app_in_browser=True",
+            "--LabApp.news_url=None",
+            "--LabApp.extension_manager=readonly",
+        ),
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     log = scratch / "jupyterlab.log"
@@ -90,6 +105,16 @@ def wait_until_idle(page: Page) -> None:
 def run_all(page: Page) -> None:
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def wait_until_all_ran(page: Page, minutes: float = 8) -> None:
+    """Every code cell has run, none failed, and the notebook is saved."""
+    page.wait_for_function(
+        f"({PROGRESS})().left === 0 || ({PROGRESS})().errors.length", timeout=minutes * MINUTES
+    )
+    errors = page.evaluate(PROGRESS)["errors"]
+    assert not errors, f"a cell failed: {errors}"
+    page.evaluate("jupyterapp.commands.execute('docmanager:save')")
 
 
 def cell(page: Page, index: int) -> Locator:

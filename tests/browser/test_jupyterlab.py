@@ -1,28 +1,41 @@
 """The course in a real JupyterLab: figures talk to the kernel, the kernel talks back."""
 
-import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import lab
-from tests.browser.live import drag_slider
+from tests.browser.built import ROOT
+from tests.browser.live import NUMBERS, drag_slider, revive, settle
 
+STUDENT = ROOT / "notebooks" / "student"
+CHAPTERS = sorted(path.name for path in STUDENT.glob("[0-9]*.ipynb"))
+FIGURE = ".jp-Notebook .al-figure"
 TALK = (
-    """from attnlab.widgets import SoftmaxTemperature
-w = SoftmaxTemperature(["river", "street", "money"], [2.0, 1.0, -1.0])
+    """import torch
+from attnlab.attention import weights
+from attnlab.widgets import AttentionHeatmap
+
+q, k = torch.randn(2, 2, 5, 8, generator=torch.Generator().manual_seed(1)).unbind(0)
+w = AttentionHeatmap(q=q, k=k, tokens="the cat sat on it".split())
 w""",
-    'print(f"T = {w.temperature:.6f}")',
-    "w.temperature = 4.0",
+    'print(f"T = {w.temperature:.6f}, allowed {int(w.allowed.sum())}")',
+    'w.change(temperature=4.0, mask="causal", head=1)',
+    "print(weights(q, k, causal=True, temperature=4.0)[1].flatten().tolist())",
 )
-HEAT = "document.querySelector('.jp-Notebook .al-figure').figure.numbers()"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("course")
+    """A learner's folder: the repository's own notebooks are never opened, so never changed."""
+    made = tmp_path_factory.mktemp("course")
+    for name in CHAPTERS:
+        shutil.copy2(STUDENT / name, made / name)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -32,20 +45,57 @@ def jupyterlab(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def test_a_slider_reaches_the_kernel_and_python_reaches_the_figure(
-    page: Page, jupyterlab: str, folder: Path
+    page: Page, jupyterlab: str, folder: Path, shoot: Callable[..., Path]
 ) -> None:
     lab.write_notebook(folder / "talk.ipynb", *TALK)
     page.goto(jupyterlab.format(path="talk.ipynb"))
     lab.wait_until_idle(page)
     lab.run_cell(page, 0)
-    figure = page.locator(".jp-Notebook .al-figure")
+    figure = page.locator(FIGURE)
     expect(figure).to_be_visible(timeout=2 * lab.MINUTES)
 
+    # From the figure to Python: a slider and a mask drawn by hand.
     drag_slider(figure.locator("input[type=range]").first, 0.2)
-    shown = page.evaluate(f"{HEAT}.temperature")
-    assert shown < 0.5
+    numbers = revive(figure.evaluate(NUMBERS))
+    assert numbers["temperature"] < 0.5
+    canvas = figure.locator(".al-map canvas")
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.7)
+    settle(page)
     lab.run_cell(page, 1)
-    expect(lab.output(page, 1)).to_have_text(re.compile(rf"T = {shown:.6f}"))
+    expect(lab.output(page, 1)).to_have_text(f"T = {numbers['temperature']:.6f}, allowed 24")
 
+    # From Python to the figure, which must then show what the library computes.
+    figure.locator("button", has_text="Reset").click()
     lab.run_cell(page, 2)
-    page.wait_for_function(f"{HEAT}.temperature === 4")
+    handle = figure.element_handle()
+    page.wait_for_function("root => root.figure.numbers().temperature === 4", arg=handle)
+    shown = revive(figure.evaluate(NUMBERS))
+    assert shown["head"] == 1
+    lab.run_cell(page, 3)
+    expect(lab.output(page, 3)).to_contain_text("]")
+    expected = [float(x) for x in lab.output(page, 3).inner_text().strip(" []\n").split(",")]
+    assert [w for row in shown["weights"] for w in row] == pytest.approx(expected, abs=1e-4)
+    shoot(page, "jupyterlab-talk")
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_student_edition_runs_from_top_to_bottom(
+    name: str, page: Page, jupyterlab: str, folder: Path, shoot: Callable[..., Path]
+) -> None:
+    """Run All, as a learner's first click: unsolved exercises answer kindly, figures come alive."""
+    page.goto(jupyterlab.format(path=name))
+    lab.wait_until_idle(page)
+    lab.run_all(page)
+    lab.wait_until_all_ran(page)
+    notebook = nbformat.read(folder / name, as_version=4)
+    checks = [cell for cell in notebook.cells if "check" in cell.metadata.get("tags", [])]
+    assert checks
+    for cell in checks:
+        said = "".join(output.get("text", "") for output in cell.outputs)
+        assert "✗" in said, f"exercise {cell.metadata['exercise']} said {said!r} to its stub"
+    figure = page.locator(FIGURE).first
+    figure.scroll_into_view_if_needed()
+    expect(figure).to_be_visible()
+    shoot(page, f"jupyterlab-{Path(name).stem}")

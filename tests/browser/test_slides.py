@@ -29,7 +29,7 @@ def open_deck(open_alive: Callable[[str], Page]) -> Callable[[str], Page]:
     def go(url: str) -> Page:
         page = open_alive(url)
         page.wait_for_function("window.Reveal?.isReady()")
-        page.wait_for_function(f"{LEAVES}.every((slide) => slide.dataset.fits)", timeout=120_000)
+        page.wait_for_function("document.documentElement.dataset.ready", timeout=120_000)
         return page
 
     return go

@@ -24,6 +24,9 @@ from coursekit.store import seal, text_of
 
 NOT_COPIED = {"_config.yml", "index.md", "hero.py", "arc.yml"}  # read here, and written anew
 
+# Templates and scripts of the theme that no page of ours uses.
+LEFT_BEHIND = ("*webpack-macros.html", "sphinx-thebe.*", "*.map", ".buildinfo")
+
 
 def build_book(project: Project, *, force: bool = False) -> Path:
     """Build build/site and return its first page. Any warning or failing cell ends it."""
@@ -40,7 +43,7 @@ def build_book(project: Project, *, force: bool = False) -> Path:
     html = run_jupyter_book(project, source)
     site = project.build / "site"
     shutil.rmtree(site, ignore_errors=True)
-    shutil.copytree(html, site)
+    shutil.copytree(html, site, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     _add_downloads(project, chapters, site)
     slides = build_slides(project, executed=executed)
     shutil.copytree(slides.parent, site / "slides", dirs_exist_ok=True)

@@ -10,6 +10,9 @@ from typing import Any
 from sphinx.application import Sphinx
 
 FIGURE = "attnlab-widgets"
+# The theme's icons are in the page from the start. Looking for more in every formula that MathJax
+# sets took a third of the time until a long chapter was ready.
+ICONS = "window.FontAwesomeConfig = { observeMutations: false };"
 THEBE_BODY = re.compile(
     r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName = [^<]*</script>',
     re.DOTALL,
@@ -18,6 +21,7 @@ THEBE_BODY = re.compile(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this. The priority is late: after everybody has added their files."""
+    app.connect("builder-inited", lambda app: app.add_js_file(None, body=ICONS))
     app.connect("html-page-context", tidy, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -49,6 +49,7 @@ def execute(edition: Edition, project: Project) -> NotebookNode:
             client.execute()
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise CourseError(_failure(edition, notebook, error)) from None
+    _require_passed_checks(edition, notebook)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata["language_info"] = edition.notebook.metadata["language_info"]
@@ -65,6 +66,23 @@ def keep_text_only(notebook: NotebookNode) -> NotebookNode:
         if cell.cell_type == "code":
             cell.outputs = [kept for output in cell.outputs if (kept := _text_of(output))]
     return notebook
+
+
+def said(cell: NotebookNode) -> str:
+    """All the text a cell put out, printed or displayed."""
+    texts = (o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell.outputs)
+    return "\n".join(texts)
+
+
+def _require_passed_checks(edition: Edition, notebook: NotebookNode) -> None:
+    """A solution that its own check refuses must not be published."""
+    problems = [
+        f"{edition.chapter.name}:{line}: the solution fails its check: {said(cell).strip()}"
+        for cell, line in zip(notebook.cells, edition.lines, strict=True)
+        if "check" in cell.metadata.get("tags", []) and "✗" in said(cell)
+    ]
+    if problems:
+        raise CourseError(*problems)
 
 
 def _text_of(output: NotebookNode) -> NotebookNode | None:

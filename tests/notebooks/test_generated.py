@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from coursekit.build import stale
+from coursekit.execute import said
 from coursekit.project import Project
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,6 @@ def test_every_solution_passes_its_check(source: Path) -> None:
     solved = nbformat.read(ROOT / "notebooks/solutions" / f"{source.stem}.ipynb", as_version=4)
     for cell in solved.cells:
         if "check" in cell.metadata.get("tags", []):
-            said = "".join(output.get("text", "") for output in cell.outputs)
-            assert "✓" in said, f"exercise {cell.metadata['exercise']}: {said}"
-            assert "✗" not in said, f"exercise {cell.metadata['exercise']}: {said}"
+            words = said(cell)
+            assert "✓" in words, f"exercise {cell.metadata['exercise']}: {words}"
+            assert "✗" not in words, f"exercise {cell.metadata['exercise']}: {words}"

@@ -218,6 +218,14 @@ def test_a_failing_cell_is_named_by_its_line(project: Project) -> None:
         execute(editions.solutions(chapter, project), project)
 
 
+def test_a_solution_that_fails_its_check_is_refused(project: Project) -> None:
+    rewrite(project, 'print("✓", number', 'print("✗", number')
+    (chapter,) = load_chapters(project)
+    line = line_of('# %% tags=["check"]')
+    with pytest.raises(CourseError, match=rf"{NAME}\.py:{line}: the solution fails its check: ✗"):
+        execute(editions.solutions(chapter, project), project)
+
+
 # Staleness
 
 

@@ -8,13 +8,12 @@ styles and fonts. Bar: 2.5 MB.
 """
 
 import gzip
+import sysconfig
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pydata_sphinx_theme
-import sphinx
-import sphinx_book_theme
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser import chromium
@@ -29,7 +28,10 @@ WAIT = f"""async () => {{
   return performance.now();
 }}"""
 COMPRESSED = {".html", ".js", ".css", ".svg", ".json"}
-EXTENSIONS = (
+THEME = (
+    "sphinx",
+    "pydata_sphinx_theme",
+    "sphinx_book_theme",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_thebe",
@@ -50,11 +52,9 @@ class Load:
 
 def theme_files() -> set[str]:
     """The names, under _static/, of all that Sphinx, the theme and its extensions bring."""
-    homes = [Path(p.__file__).parent for p in (sphinx, pydata_sphinx_theme, sphinx_book_theme)]
-    packages = homes[0].parent
-    homes += [packages / name for name in EXTENSIONS]
+    packages = Path(sysconfig.get_path("purelib"))
     found = {"documentation_options.js", "language_data.js", "pygments.css"}  # written by Sphinx
-    for static in (folder for home in homes for folder in home.rglob("static")):
+    for static in (folder for name in THEME for folder in (packages / name).rglob("static")):
         found |= {p.relative_to(static).as_posix() for p in static.rglob("*") if p.is_file()}
     return {name.removesuffix(".jinja").removesuffix("_t") for name in found}
 
@@ -79,6 +79,14 @@ def visit(page: Page, url: str) -> Load:
             sizes["ours"] += sent(file)
             sizes["disk"] += file.stat().st_size
     return Load(ready / 1000, *(sizes[key] / 1e6 for key in ("ours", "disk", "theme")))
+
+
+def crowding(seconds: float = 0.3) -> float:
+    """How many times as long as alone a computation takes now, because others compute too."""
+    start, cpu = time.perf_counter(), time.process_time()
+    while time.process_time() - cpu < seconds:
+        pass
+    return (time.perf_counter() - start) / seconds
 
 
 def sent(file: Path) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, sync_playwright
 
 from attnlab.widgets import static_page
 from tests.browser import chromium
@@ -14,6 +14,7 @@ from tests.browser.built import BUILD, SCREENSHOTS, SITE, SLIDES
 from tests.browser.live import wait_until_alive
 from tests.browser.serving import serving
 
+DESK: Any = {"width": 1280, "height": 900}
 HOME = ("http://127.0.0.1:", "ws://127.0.0.1:", "file://", "data:", "blob:", "about:")
 
 
@@ -63,8 +64,20 @@ class Watch:
         dialog.dismiss()
 
     def verdict(self) -> None:
-        assert not self.outside, f"the page asked for something that is not ours: {self.outside}"
-        assert not self.errors, f"the page complained: {self.errors}"
+        """Fail on what was seen since the last verdict."""
+        outside, errors = self.outside.copy(), self.errors.copy()
+        self.outside.clear()
+        self.errors.clear()
+        assert not outside, f"the page asked for something that is not ours: {outside}"
+        assert not errors, f"the page complained: {errors}"
+
+
+def watched_page(context: BrowserContext) -> tuple[Page, Watch]:
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    watch = Watch()
+    watch.follow(page)
+    return page, watch
 
 
 @pytest.fixture
@@ -75,10 +88,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
         def make(**options: Any) -> Page:
             context = stack.enter_context(browser.new_context(**options))
-            page = context.new_page()
-            page.set_default_timeout(60_000)
-            watch = Watch()
-            watch.follow(page)
+            page, watch = watched_page(context)
             watches.append(watch)
             return page
 
@@ -89,7 +99,42 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def page(new_page: Callable[..., Page]) -> Page:
-    return new_page(viewport={"width": 1280, "height": 900})
+    return new_page(viewport=DESK)
+
+
+@pytest.fixture(scope="module")
+def _kept_open(browser: Browser) -> Iterator[dict[str, tuple[Page, Watch]]]:
+    pages: dict[str, tuple[Page, Watch]] = {}
+    yield pages
+    for page, _ in pages.values():
+        page.context.close()
+
+
+@pytest.fixture
+def open_once(
+    browser: Browser, _kept_open: dict[str, tuple[Page, Watch]]
+) -> Iterator[Callable[[str], Page]]:
+    """Open an address and wait until it lives; the tests of one file share the page.
+
+    A chapter or a deck takes a moment to open, and has many figures to try.
+    """
+    used: list[Watch] = []
+
+    def go(url: str) -> Page:
+        fresh = url not in _kept_open
+        if fresh:
+            _kept_open[url] = watched_page(browser.new_context(viewport=DESK))
+        page, watch = _kept_open[url]
+        used.append(watch)
+        if fresh:
+            page.goto(url)
+            wait_until_alive(page)
+        page.bring_to_front()
+        return page
+
+    yield go
+    for watch in used:
+        watch.verdict()
 
 
 @pytest.fixture(scope="session")

@@ -85,11 +85,16 @@ def _press(button: Locator) -> Iterator[Move]:
 
 def _fill_number(box: Locator) -> Iterator[Move]:
     for value in ("-1.5", "0.75"):
-        yield lambda to=value: (box.fill(to), box.press("Enter"))  # type: ignore[misc]
+        yield lambda to=value: _enter(box, to)  # type: ignore[misc]
 
 
 def _write(box: Locator) -> Iterator[Move]:
-    yield lambda: (box.fill(SENTENCE), box.press("Enter"))
+    yield lambda: _enter(box, SENTENCE)
+
+
+def _enter(box: Locator, text: str) -> None:
+    box.fill(text)
+    box.press("Enter")
 
 
 def _draw(canvas: Locator) -> Iterator[Move]:

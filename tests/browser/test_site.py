@@ -23,10 +23,10 @@ Address = Callable[..., str]
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("spot", spots(SITE), ids=str)
 def test_figure_follows_the_hand_and_equals_python(
-    spot: Spot | None, scheme: str, site: Path, address: Address, open_alive: Callable[[str], Page]
+    spot: Spot | None, scheme: str, site: Path, address: Address, open_once: Callable[[str], Page]
 ) -> None:
     assert spot, "the website has no live figure: run make book"
-    page = open_alive(address(site / spot.file, scheme))
+    page = open_once(address(site / spot.file, scheme))
     live = Live(page.locator("[data-widget]").nth(spot.index))
     assert live.kind == spot.kind
     live.place.scroll_into_view_if_needed()
@@ -36,11 +36,11 @@ def test_figure_follows_the_hand_and_equals_python(
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", ["index", *CHAPTERS])
 def test_page_is_whole_and_asks_nothing_of_the_network(
-    name: str, scheme: str, site: Path, address: Address, open_alive: Callable[[str], Page],
+    name: str, scheme: str, site: Path, address: Address, open_once: Callable[[str], Page],
     shoot: Callable[..., Path],
 ) -> None:  # fmt: skip
     """Console errors and requests to elsewhere fail every test; here all pages are opened."""
-    page = open_alive(address(site / f"{name}.html", scheme))
+    page = open_once(address(site / f"{name}.html", scheme))
     assert page.locator("main h1:visible").count() == 1
     assert page.locator("mjx-merror").count() == 0, "a formula could not be set"
     loose = page.locator("main").evaluate(
@@ -59,9 +59,15 @@ def test_page_is_ready_soon_and_light(
     name: str, site: Path, address: Address, new_page: Callable[..., Page]
 ) -> None:
     """Bars: 2 s and 2.5 MB. Time has room here for a busy machine; `make bench` prints it."""
-    loads = [weight.visit(new_page(), address(site / f"{name}.html")) for _ in range(3)]
-    assert min(load.seconds for load in loads) < 2 * weight.READY_BAR, loads
-    assert max(load.ours for load in loads) < weight.WEIGHT_BAR, loads
+    seen = []
+    for _ in range(3):
+        crowded = weight.crowding()
+        load = weight.visit(new_page(), address(site / f"{name}.html"))
+        seen.append((load.seconds, crowded))
+        assert load.ours < weight.WEIGHT_BAR, f"{load.ours:.2f} MB"
+        if load.seconds < 2 * weight.READY_BAR * max(1.0, crowded, weight.crowding()):
+            return
+    pytest.fail(f"ready after (seconds, on a machine so many times slower than alone): {seen}")
 
 
 @pytest.mark.parametrize("name", ["index", *CHAPTERS])

@@ -23,11 +23,11 @@ Address = Callable[..., str]
 
 
 @pytest.fixture
-def open_deck(open_alive: Callable[[str], Page]) -> Callable[[str], Page]:
+def open_deck(open_once: Callable[[str], Page]) -> Callable[[str], Page]:
     """Open a deck and wait until reveal.js runs and every slide was fitted to the screen."""
 
     def go(url: str) -> Page:
-        page = open_alive(url)
+        page = open_once(url)
         page.wait_for_function("window.Reveal?.isReady()")
         page.wait_for_function("document.documentElement.dataset.ready", timeout=120_000)
         return page
@@ -103,6 +103,7 @@ def test_the_keyboard_turns_slides_but_not_from_within_a_figure(
     name: str, slides: Path, address: Address, open_deck: Callable[[str], Page]
 ) -> None:
     page = open_deck(address(slides / f"{name}.html"))
+    page.evaluate("Reveal.slide(0, 0)")
     page.keyboard.press("PageDown")
     page.wait_for_function("Reveal.getIndices().h + Reveal.getIndices().v > 0")
     live = Live(page.locator("[data-widget]").filter(has=page.locator("input[type=range]")).first)

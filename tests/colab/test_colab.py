@@ -31,8 +31,10 @@ from coursekit.project import Project
 ROOT = Path(__file__).parents[2]
 COLAB = ("anywidget==0.9.21", "ipywidgets==7.7.1", "plotly==5.24.1")
 # Not borrowed: the course, and what COLAB replaces. pip is borrowed too.
-OWN = ("attnlab", "_attnlab", "_editable", "coursekit", "anywidget", "ipywidgets", "plotly")
-OWN += ("jupyterlab_widgets", "widgetsnbextension", "__pycache__")
+OWN = (
+    *("attnlab", "_attnlab", "_editable", "coursekit", "__pycache__"),
+    *("anywidget", "ipywidgets", "plotly", "jupyterlab_widgets", "widgetsnbextension"),
+)
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("s*/*.ipynb"))
 REPORT = """
 import anywidget, attnlab, importlib.metadata, ipywidgets, json, plotly

@@ -25,7 +25,7 @@ ELSEWHERE = re.compile(
 
 def pins() -> dict[str, Version]:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    found = {}
+    found: dict[str, Version] = {}
     for line in lines:
         if line and not line.startswith("#"):
             name, version = line.split("==")

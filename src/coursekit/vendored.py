@@ -25,7 +25,12 @@ def package_folder(module: str, package: str) -> Path:
 def copy_mathjax(target: Path) -> None:
     """MathJax 3: the TeX reader, its extensions and its fonts; 2.2 MB of the package's 24."""
     source = package_folder("sphinx-mathjax-offline", "sphinx-mathjax-offline") / "static/mathjax"
-    for part in ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"):
+    for part in (
+        "tex-chtml.js",
+        "ui/lazy.js",
+        "output/chtml/fonts/woff-v2",
+        "input/tex/extensions",
+    ):
         _copy(source / part, target / part)
 
 

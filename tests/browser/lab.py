@@ -17,16 +17,13 @@ import nbformat
 from playwright.sync_api import Locator, Page, expect
 
 MINUTES = 60_000  # Playwright counts in milliseconds
-# How far Run All has come. JupyterLab's own model is asked: cells off the screen are not drawn.
-PROGRESS = """() => {
-  const cells = jupyterapp.shell.currentWidget.content.model.sharedModel.cells;
-  const code = cells.filter((cell) => cell.cell_type === "code" && cell.source.trim());
-  const errors = code.flatMap((cell) => cell.outputs.filter((o) => o.output_type === "error"));
-  return {
-    left: code.filter((cell) => cell.execution_count === null).length,
-    errors: errors.map((error) => `${error.ename}: ${error.evalue}`),
-  };
-}"""
+# Asked of JupyterLab's own model: cells off the screen are not drawn.
+NOTEBOOK = "jupyterapp.shell.currentWidget.content.model.toJSON()"
+DONE = f"""() => {{
+  const code = {NOTEBOOK}.cells.filter((c) => c.cell_type === "code" && String(c.source).trim());
+  const failed = code.some((cell) => cell.outputs.some((o) => o.output_type === "error"));
+  return failed || code.every((cell) => cell.execution_count !== null);
+}}"""
 
 
 def write_notebook(path: Path, *cells: str) -> Path:
@@ -107,14 +104,15 @@ def run_all(page: Page) -> None:
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
 
-def wait_until_all_ran(page: Page, minutes: float = 8) -> None:
-    """Every code cell has run, none failed, and the notebook is saved."""
-    page.wait_for_function(
-        f"({PROGRESS})().left === 0 || ({PROGRESS})().errors.length", timeout=minutes * MINUTES
-    )
-    errors = page.evaluate(PROGRESS)["errors"]
-    assert not errors, f"a cell failed: {errors}"
-    page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+def wait_until_all_ran(page: Page, minutes: float = 8) -> nbformat.NotebookNode:
+    """Wait until every code cell has run, fail when one failed, and give the notebook."""
+    page.wait_for_function(DONE, timeout=minutes * MINUTES, polling=500)
+    wait_until_idle(page)
+    notebook = nbformat.from_dict(page.evaluate(NOTEBOOK))
+    for one in notebook.cells:
+        errors = [o for o in one.get("outputs", ()) if o.output_type == "error"]
+        assert not errors, f"a cell failed:\n{one.source}\n{errors[0].ename}: {errors[0].evalue}"
+    return notebook
 
 
 def cell(page: Page, index: int) -> Locator:

@@ -18,8 +18,8 @@ SOUNDS_LIKE = {
     "CH": "cheese", "D": "dee", "DH": "thee", "EH": "Ed", "ER": "hurt", "EY": "ate", "F": "fee",
     "G": "green", "HH": "he", "IH": "it", "IY": "eat", "JH": "gee", "K": "key", "L": "lee",
     "M": "me", "N": "knee", "NG": "ping", "OW": "oat", "OY": "toy", "P": "pee", "R": "read",
-    "S": "sea", "SH": "she", "T": "tea", "TH": "theta", "UH": "hood", "UW": "two", "V": "vee", "W": "we",
-    "Y": "yield", "Z": "zee", "ZH": "seizure",
+    "S": "sea", "SH": "she", "T": "tea", "TH": "theta", "UH": "hood", "UW": "two", "V": "vee",
+    "W": "we", "Y": "yield", "Z": "zee", "ZH": "seizure",
 }  # fmt: skip
 PHONEMES = tuple(SOUNDS_LIKE)
 

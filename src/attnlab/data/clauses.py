@@ -164,7 +164,7 @@ class Derivation(VerbSpeaker):
         there = English("there")
         be = English((WAS if self.past else AM)[noun.person])
         has = French("avait" if self.past else "a", [be])
-        french = [French("il", [there]), French("y", [there]), has]
+        french = [French("il", [there]), French("y", [], [there, be]), has]
         return Phrase([there, be], french) + noun + self.place(noun.kind, budget - 2 - len(noun))
 
     def reported(self, subject: Phrase, budget: int) -> Phrase:
@@ -285,9 +285,7 @@ def finish(said: Phrase, shape: str) -> Pair:
     place = {id(word): i for i, word in enumerate(said.english)}
     english = [word.text for word in said.english]
     for i, word in enumerate(english[:-1]):
-        if word == "a" and english[i + 1][0] in "aeiou" and not english[i + 1].startswith("use"):
-            english[i] = "an"
-        if word == "a" and english[i + 1] == "honest":
+        if word == "a" and english[i + 1][0] in "aeiou":
             english[i] = "an"
     french = join(said.french)
     sure = {(i, place[id(e)]) for i, word in enumerate(french) for e in word.sure}

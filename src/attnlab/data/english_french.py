@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from attnlab.data import words
+from attnlab.data import lexicon, words
 from attnlab.data.clauses import Derivation, finish
 from attnlab.data.french import detokenise
 from attnlab.data.sequences import Pair, Vocabulary, split_of
@@ -90,40 +90,39 @@ def _vocabularies() -> tuple[Vocabulary, Vocabulary]:
 
 
 def _mirrored(pair: Pair) -> bool:
-    """Two adjectives that change sides: some two neighbours are crossed twice."""
+    """A noun whose two adjectives change sides and places: manteaux blancs chers"""
     at = dict(sorted(pair.sure))
-    return any(at.get(t, 0) > at.get(t + 1, 99) > at.get(t + 2, 99) for t in at)
+    nouns = {form for noun in lexicon.ALL_NOUNS for form in noun.french}
+    return any(
+        pair.target[t] in nouns and at[t] > at.get(t + 1, 99) > at.get(t + 2, 99) for t in at
+    )
 
 
-# What an example must show, and how long it is. The first test sentence that does is taken.
-TELLING: tuple[tuple[int, int, Callable[[Pair], bool]], ...] = (
-    (3, 4, lambda pair: "l'" in pair.target),
-    (4, 6, lambda pair: {"ne", "pas"} <= {*pair.target} and "not" in pair.source),
-    (4, 6, lambda pair: {"n'", "pas"} <= {*pair.target} and "did" in pair.source),
-    (5, 7, _mirrored),
-    (5, 8, lambda pair: "au" in pair.target),
-    (5, 8, lambda pair: "leur" in pair.target and "them" in pair.source),
-    (6, 9, lambda pair: "cannot" in pair.source),
-    (7, 9, lambda pair: "que" in pair.target and "that" in pair.source),
-    (7, 10, lambda pair: "jamais" in pair.target and "a" in pair.target),
-    (9, 11, lambda pair: "whom" in pair.source),
-    (10, 12, _mirrored),
-    (12, 14, lambda pair: "parce" in pair.target),
-    (14, 16, lambda pair: "," in pair.source),
-    (18, 20, lambda pair: "qui" in pair.target),
-    (22, 24, _mirrored),
-    (27, 30, lambda pair: "pas" in pair.target),
+# How long an example is, what it must show, and the seed of a stream of test sentences whose first
+# one does: found by `python training/find_examples.py`, held by a test.
+TELLING: tuple[tuple[int, int, Callable[[Pair], bool], int], ...] = (
+    (3, 4, lambda pair: "l'" in pair.target, 26),
+    (4, 6, lambda pair: {"ne", "pas"} <= {*pair.target} and "not" in pair.source, 9),
+    (4, 6, lambda pair: {"n'", "pas"} <= {*pair.target} and "did" in pair.source, 20),
+    (5, 7, _mirrored, 273),
+    (5, 8, lambda pair: "au" in pair.target, 275),
+    (6, 8, lambda pair: "leur" in pair.target and "to them" in " ".join(pair.source), 164),
+    (6, 9, lambda pair: "cannot" in pair.source, 290),
+    (7, 9, lambda pair: "que" in pair.target and "that" in pair.source, 162),
+    (7, 10, lambda pair: "jamais" in pair.target and "a" in pair.target, 248),
+    (9, 11, lambda pair: "whom" in pair.source, 179),
+    (10, 12, _mirrored, 53),
+    (12, 14, lambda pair: "parce" in pair.target, 7),
+    (14, 16, lambda pair: "," in pair.source, 4),
+    (18, 20, lambda pair: "qui" in pair.target, 6),
+    (22, 24, _mirrored, 14),
+    (27, 30, lambda pair: "pas" in pair.target, 0),
 )
 
 
 @cache
 def _examples() -> tuple[Pair, ...]:
-    found: dict[int, Pair] = {}
-    for pair in EnglishFrench(longest=30).stream("test", seed=1):
-        for i, (low, high, telling) in enumerate(TELLING):
-            if i not in found and low <= len(pair.source) <= high and telling(pair):
-                found[i] = pair
-                break
-        if len(found) == len(TELLING):
-            return tuple(found[i] for i in range(len(TELLING)))
-    raise AssertionError("the stream never ends")
+    return tuple(
+        next(EnglishFrench(shortest=low, longest=high).stream("test", seed=seed))
+        for low, high, _, seed in TELLING
+    )

@@ -103,8 +103,10 @@ class VerbSpeaker(Speaker):
         particle = English(verb.particle) if verb.particle else None
         if particle is not None:
             english.append(particle)
-            if not verb.preposition:  # look for: chercher
-                words.lexical_french.possible.append(particle)
+            if not verb.preposition:  # look for, chercher: either word may be the match
+                found = words.lexical_french
+                found.possible = [*found.sure, *found.possible, particle]
+                found.sure = []
         return VerbGroup(Phrase(english, french), mode, bool(polarity), particle)
 
     def verbs(self, table: Sequence[Verb], kind: str) -> list[Verb]:
@@ -192,7 +194,12 @@ def _french(
         words.lexical_french = French(participle(verb.participle, agreement), main)
         group = _around(finite, no[0], closing) if polarity else finite
         return [*group, *adverb, words.lexical_french]
-    modal = French(MODALS[mode][subject.person], words.get("modal"), words.get("be", "do"))
+    going = words.get("be")  # is going, va: either word may be the match
+    modal = French(
+        MODALS[mode][subject.person],
+        [] if going else words.get("modal"),
+        words.get("modal", "be", "do"),
+    )
     words.lexical_french = French(verb.infinitive, main, words.get("to"))
     group = _around([modal], no[0], closing) if polarity else [modal]
     return [*group, *before, words.lexical_french]

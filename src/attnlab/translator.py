@@ -1,0 +1,142 @@
+"""A translator to hand around: a model with its two vocabularies.
+
+french = Translator.shipped("rnnsearch")
+french.translate([["the", "cat", "sleeps"]])           # [["le", "chat", "dort"]]
+french.to_browser()                                    # plain numbers for JavaScript
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attnlab import assets, checkpoints, decoding, metrics
+from attnlab.data.sequences import SPECIAL, Pair, Vocabulary, collate, encode_sources
+from attnlab.seq2seq import Config, Seq2Seq, alignments
+
+Words = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Translator:
+    """The model reads the numbers of `source` and writes the numbers of `target`."""
+
+    model: Seq2Seq
+    source: Vocabulary
+    target: Vocabulary
+
+    @torch.no_grad()
+    def translate(
+        self,
+        sentences: Sequence[Words],
+        *,
+        beam: int = 1,
+        length_penalty: float = 0.6,
+        size: int = 100,
+    ) -> list[list[str]]:
+        """Each sentence in the other language: greedy, or by beam search when `beam` is above 1."""
+        self.model.eval()
+        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))  # like with like
+        out: dict[int, list[str]] = {}
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            state, longest = self.start([sentences[i] for i in rows])
+            if beam > 1:
+                found = decoding.beam(
+                    self.model.step,
+                    state,
+                    width=beam,
+                    max_length=2 * longest + 3,
+                    length_penalty=length_penalty,
+                )
+                said = [hypotheses[0].tokens for hypotheses in found]
+            else:
+                said = decoding.greedy(self.model.step, state, max_length=2 * longest + 3)
+            for i, tokens in zip(rows, said, strict=True):
+                own = 2 * len(sentences[i]) + 5  # the same limit, whoever else is in the batch
+                out[i] = self.target.decode(tokens[:own])
+        return [out[i] for i in range(len(sentences))]
+
+    def start(self, sentences: Sequence[Words]) -> tuple[Any, int]:
+        """The state before the first word, for a decoder of your own, and the longest length."""
+        numbers, lengths = encode_sources(sentences, self.source)
+        return self.model.start(numbers, lengths), int(lengths.max())
+
+    def align(self, pairs: Sequence[Pair]) -> list[Tensor]:
+        """α for each pair, without padding: (target words + end mark, source words + end mark)."""
+        weights = alignments(self.model, collate(pairs, self.source, self.target))
+        return [
+            weights[i, : len(pair.target) + 1, : len(pair.source) + 1]
+            for i, pair in enumerate(pairs)
+        ]
+
+    def bleu(self, pairs: Sequence[Pair], *, beam: int = 1) -> float:
+        said = self.translate([pair.source for pair in pairs], beam=beam)
+        return metrics.bleu(said, [pair.target for pair in pairs])
+
+    def aer(self, pairs: Sequence[Pair]) -> float:
+        """Alignment error rate of argmax α against the gold links, when the right target is
+        read.
+        """
+        found = [metrics.links(w, pair) for w, pair in zip(self.align(pairs), pairs, strict=True)]
+        return metrics.aer(found, pairs)
+
+    def save(self, path: str | Path, *, store: str = "float32", **facts: Any) -> Path:
+        """Write a safetensors file; sizes, vocabularies and any `facts` go into its header."""
+        about = {
+            "config": asdict(self.model.config),
+            "source": self.source.words[len(SPECIAL) :],
+            "target": self.target.words[len(SPECIAL) :],
+            **facts,
+        }
+        return checkpoints.save(path, self.model.state_dict(), about, store=store)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Translator":
+        """Read what `save` wrote."""
+        tensors, about = checkpoints.load(path)
+        missing = {"config", "source", "target"} - set(about)
+        if missing:
+            raise ValueError(
+                f"{Path(path).name} is a checkpoint, but not of a translator: its header lacks "
+                f"{', '.join(sorted(missing))}."
+            )
+        model = Seq2Seq(Config(**about["config"]))
+        model.load_state_dict(tensors)
+        return cls(model.eval(), Vocabulary(about["source"]), Vocabulary(about["target"]))
+
+    @classmethod
+    def shipped(cls, name: str) -> "Translator":
+        """One that the course carries: "fixed_context", "rnnsearch" or "pronunciation"."""
+        return cls.load(assets.find(f"weights/{name}.safetensors"))
+
+    def to_browser(self, store: str = "int8") -> dict[str, Any]:
+        """Everything that JavaScript needs to run this model, as JSON: sizes, words, arrays.
+
+        An array is {"shape", "dtype", "data"}, little-endian and base64. An int8 matrix has a
+        float32 "scale", one a row: weight[i][j] = data[i][j] · scale[i]. Names are torch's; a GRU
+        stacks its gates r, z, n along the rows, and `_reverse` reads from right to left. Export a
+        model in the way it is stored: then both compute with the same weights.
+        """
+        packed = checkpoints.pack(self.model.state_dict(), store)
+        arrays: dict[str, dict[str, Any]] = {}
+        for name, tensor in packed.items():
+            if name.endswith(checkpoints.SCALE):
+                arrays[name.removesuffix(checkpoints.SCALE)]["scale"] = _base64(tensor)
+            else:
+                kind = str(tensor.dtype).removeprefix("torch.")
+                arrays[name] = {"shape": list(tensor.shape), "dtype": kind, "data": _base64(tensor)}
+        return {
+            "config": asdict(self.model.config),
+            "source": list(self.source.words),
+            "target": list(self.target.words),
+            "arrays": arrays,
+        }
+
+
+def _base64(tensor: Tensor) -> str:
+    return base64.b64encode(tensor.contiguous().numpy().tobytes()).decode("ascii")

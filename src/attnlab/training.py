@@ -71,7 +71,7 @@ def fit(
     schedule: Schedule = cosine,
     optimizer: torch.optim.Optimizer | None = None,
     clip: float | None = 1.0,
-    evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
+    evaluate: Callable[[Any], dict[str, float]] | None = None,
     every: int = 200,
     stop: Callable[[dict[str, float]], bool] | None = None,
     checkpoint: str | Path | None = None,
@@ -96,69 +96,88 @@ def fit(
     reproducible.seed(seed)
     device = torch.device(device) if device is not None else _device_of(model)
     model.to(device)
-    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=lr)
-    base = [group["lr"] for group in optimizer.param_groups]
+    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=lr, fused=device.type == "cpu")
+    rates = [group["lr"] for group in optimizer.param_groups]
     measure: Callable[[Any], Tensor] = loss or model.loss  # type: ignore[assignment]
     history = History()
     picture = LiveLoss() if figure else None
-
-    def look() -> bool:
-        """Evaluate, note the numbers, save; is the bar reached?"""
-        reached = False
-        if evaluate is not None:
-            model.eval()
-            with torch.no_grad():
-                numbers = evaluate(model)
-            history.scores.append({"step": history.steps, "seconds": history.seconds, **numbers})
-            reached = stop is not None and stop(numbers)
-        if checkpoint is not None:
-            checkpoints.save(checkpoint, model.state_dict(), _about(model))
-        return reached
-
-    # Without a total (steps and seconds unknown) there would be no time left to show.
     bar = tqdm(total=100, leave=False, disable=not progress, bar_format=_BAR)
+    source = iter(batches)
     try:
-        source = iter(batches)
         while not history.stopped:
-            done = _share(history, steps, seconds)
-            if done >= 1:
-                history.stopped = "steps" if history.steps == steps else "seconds"
-                break
             start = time.process_time()
-            batch = next(source, None)
+            done = _share(history, steps, seconds)
+            batch = next(source, None) if done < 1 else None
             if batch is None:
-                history.stopped = "data"
+                history.stopped = (
+                    "data" if done < 1 else "steps" if history.steps == steps else "seconds"
+                )
                 break
-            for group, rate in zip(optimizer.param_groups, base, strict=True):
-                group["lr"] = rate * schedule(done)
-            model.train()
-            value = measure(batch.to(device) if hasattr(batch, "to") else batch)
-            optimizer.zero_grad(set_to_none=True)
-            value.backward()
-            if clip is not None:
-                nn.utils.clip_grad_norm_(model.parameters(), clip)
-            optimizer.step()
-            history.losses.append(value.item())
+            _set_rates(optimizer, rates, schedule(done))
+            history.losses.append(_step(model, batch, measure, optimizer, clip, device))
             history.seconds += time.process_time() - start
             if history.steps % 10 == 0:
                 bar.update(100 * _share(history, steps, seconds) - bar.n)
                 bar.set_postfix_str(f"loss {history.smooth():.3f}", refresh=False)
             if picture is not None:
                 picture.update(history.losses)
-            if history.steps % every == 0 and look():
+            if history.steps % every == 0 and _look(model, history, evaluate, stop, checkpoint):
                 history.stopped = "bar"
+        if history.steps % every:
+            _look(model, history, evaluate, stop, checkpoint)
     except KeyboardInterrupt:
         history.stopped = "interrupted"
     finally:
         bar.close()
-        for group, rate in zip(optimizer.param_groups, base, strict=True):
-            group["lr"] = rate
+        _set_rates(optimizer, rates, 1.0)  # an optimizer that was given goes back as it came
         model.eval()
         if picture is not None:
             picture.finish(history.losses)
-    if history.stopped not in ("bar", "interrupted") and history.steps % every:
-        look()
     return history
+
+
+def _step(
+    model: nn.Module,
+    batch: Any,
+    measure: Callable[[Any], Tensor],
+    optimizer: torch.optim.Optimizer,
+    clip: float | None,
+    device: torch.device,
+) -> float:
+    """Forwards, backwards, and one move of the optimizer."""
+    model.train()
+    value = measure(batch.to(device) if hasattr(batch, "to") else batch)
+    optimizer.zero_grad(set_to_none=True)
+    value.backward()
+    if clip is not None:
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return value.item()
+
+
+def _look(
+    model: nn.Module,
+    history: History,
+    evaluate: Callable[[Any], dict[str, float]] | None,
+    stop: Callable[[dict[str, float]], bool] | None,
+    checkpoint: str | Path | None,
+) -> bool:
+    """Evaluate, note the numbers, save; is the bar reached?"""
+    reached = False
+    if evaluate is not None:
+        model.eval()
+        with torch.no_grad():
+            numbers = evaluate(model)
+        history.scores.append({"step": history.steps, "seconds": history.seconds, **numbers})
+        reached = stop is not None and stop(numbers)
+    if checkpoint is not None:
+        checkpoints.save(checkpoint, model.state_dict(), _about(model))
+    return reached
+
+
+def _set_rates(optimizer: torch.optim.Optimizer, rates: list[float], factor: float) -> None:
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate * factor
 
 
 _BAR = "{percentage:3.0f}%|{bar}| {elapsed} so far, {remaining} left {postfix}"

@@ -145,6 +145,34 @@ def test_nothing_is_printed_and_the_bar_leaves_no_trace_on_stdout():
     assert out.getvalue() == ""
 
 
+def test_in_a_notebook_the_bar_and_the_figure_leave_the_same_text_every_time():
+    import nbformat
+    from nbclient import NotebookClient
+
+    setup = (
+        "import itertools, torch\nfrom torch import nn\nfrom attnlab import training\n"
+        "model = nn.Linear(2, 1)\n"
+        "loss = lambda x: model(x).square().mean()"
+    )
+    fit = (
+        "data = (torch.randn(4, 2) for _ in itertools.count())\n"
+        "_ = training.fit(model, data, loss=loss, seconds={}, figure=True)"
+    )
+    sources = (setup, fit.format(0.05), fit.format(0.2))
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    NotebookClient(book, kernel_name="python3", timeout=120).execute()
+    texts = [
+        [
+            (out.output_type, out.get("text", ""), out.get("data", {}).get("text/plain", ""))
+            for out in c.outputs
+        ]
+        for c in book.cells[1:]
+    ]
+    assert texts[0] == texts[1]
+    assert any("Figure: The training loss" in text for _, _, text in texts[0])
+    assert all(kind != "stream" for kind, _, _ in texts[0])
+
+
 def test_missing_budgets_are_named():
     with pytest.raises(ValueError, match="needs a budget"):
         training.fit(Line(), data())

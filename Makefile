@@ -66,13 +66,8 @@ slides: $(VENV)/.test ## build the lecture slides into build/slides
 bench: $(VENV)/.test chromium book ## print speed, memory and page weight against their bars
 	$(PY) -m benchmarks
 
-weights: $(VENV)/.test ## make the weights in assets/ again from the scripts in training/
-	@set -e; made=0; for script in training/[a-z0-9]*.py; do \
-	  [ -e "$$script" ] || continue; \
-	  echo "== $$script"; $(PY) "$$script"; made=$$((made + 1)); \
-	done; \
-	if [ $$made = 0 ]; then echo "No chapter trains weights yet: training/ holds no scripts, and nothing was made."; \
-	else echo "$$made script(s) ran; the checksums are in assets/MANIFEST.json."; fi
+weights: $(VENV)/.test ## make the weights in assets/ again, by the commands in its MANIFEST.json
+	$(PY) training/__main__.py
 
 # Tests. `make test` runs every layer in one pytest run, so its last line counts them all.
 

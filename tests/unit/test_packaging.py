@@ -111,7 +111,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 
 def shipped(folder: str) -> list[Path]:
-    ours = [p for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    found = [p for p in (ROOT / folder).rglob("*") if p.is_file()]
+    # Not what tools leave behind: .mypy_cache, .ipynb_checkpoints, __pycache__.
+    ours = [p for p in found if not any(part.startswith((".", "__pyc")) for part in p.parts)]
     assert ours, f"{folder} is empty"
     return ours
 
@@ -132,3 +134,18 @@ def test_wheel_carries_the_assets_byte_for_byte(wheel: zipfile.ZipFile) -> None:
 def test_wheel_carries_nothing_else(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert tops == {"attnlab", "coursekit", f"attnlab-{PROJECT['version']}.dist-info"}
+
+
+def test_make_has_every_command_the_readme_names() -> None:
+    said = set(re.findall(r"\bmake ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
+    known = set(re.findall(r"^  make (\S+)", listed, flags=re.MULTILINE))
+    assert {"lab", "test", "book", "slides", "editions", "bench", "weights", "clean"} <= known
+    assert said - known <= {"the"}, f"the README names {said - known}, which make does not know"
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "set -euo pipefail" in script
+    assert "\nmake test\n" in script
+    assert "make test" in (ROOT / "README.md").read_text(encoding="utf-8")

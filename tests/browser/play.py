@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from playwright.sync_api import Locator
 
 from tests.browser.live import Live, drag_slider, settle
-from tests.browser.twins import compare
+from tests.browser.twins import compare, kinds
 
 SENTENCE = "the old bank by the river"
 
@@ -14,33 +14,36 @@ def check(live: Live) -> None:
     compare(live.kind, live.state(), live.numbers())
 
 
-def first_drag(live: Live) -> None:
-    """Pull the first slider; numbers and pixels must both follow."""
-    check(live)
+def pull_first_slider(live: Live) -> None:
     slider = live.controls("input[type=range]")[0]
-    slider.scroll_into_view_if_needed()
-    numbers, pixels = live.numbers(), live.pixels()
     where = slider.evaluate("s => (s.value - s.min) / (s.max - s.min)")
     drag_slider(slider, 0.2 if where > 0.5 else 0.8)
-    assert live.numbers() != numbers, f"{live.kind}: the slider moved, the numbers did not"
-    assert live.pixels() != pixels, f"{live.kind}: the slider moved, the picture did not"
+
+
+def tap_first_slider(live: Live) -> None:
+    """The same with a finger."""
+    slider = live.controls("input[type=range]")[0]
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box
+    left = slider.evaluate("s => (s.value - s.min) / (s.max - s.min) > 0.5")
+    x = box["x"] + box["width"] * (0.2 if left else 0.8)
+    live.page.touchscreen.tap(x, box["y"] + box["height"] / 2)
+
+
+def first_move(live: Live, otherwise: Callable[[Live], None] = pull_first_slider) -> None:
+    """What a reader does first: a move of the figure's own kind, or a pull at its first slider.
+
+    Numbers and pixels must both follow, and be Python's before and after.
+    """
     check(live)
-
-
-def first_answer(live: Live) -> None:
-    """A quiz has no slider: open the choices of the first question one by one."""
+    live.place.locator(".al-body").first.scroll_into_view_if_needed()
+    numbers, pixels = live.numbers(), live.pixels()
+    getattr(kinds()[live.kind], "move", otherwise)(live)
+    settle(live.page)
+    assert live.numbers() != numbers, f"{live.kind}: the reader moved, the numbers did not"
+    assert live.pixels() != pixels, f"{live.kind}: the reader moved, the picture did not"
     check(live)
-    pixels = live.pixels()
-    for choice in live.controls("[role=group][aria-label^=Choices] button"):
-        choice.click()
-        settle(live.page)
-        check(live)
-    assert live.numbers()["answered"] == 1
-    assert live.pixels() != pixels, "the quiz did not show its verdict"
-
-
-def first_move(live: Live) -> None:
-    (first_answer if live.kind == "quiz" else first_drag)(live)
 
 
 def everything(live: Live) -> int:

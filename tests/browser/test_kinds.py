@@ -4,17 +4,15 @@ from collections.abc import Callable
 from statistics import median
 
 import pytest
-import torch
 from playwright.sync_api import Page
 
-from attnlab import widgets
 from attnlab.widgets import static_page
+from attnlab.widgets.base import LiveFigure
 from benchmarks import figures as repaint
 from tests.browser import play
 from tests.browser.live import Live, settle
-from tests.browser.twins import TWINS
+from tests.browser.twins import kinds
 
-WORDS = ["the", "bank", "of", "the", "river", "was", "steep"]
 ROGUES = [
     "<script>window.pwned = 1</script>",
     "</script><script>window.pwned = 1</script>",
@@ -26,56 +24,19 @@ ROGUES = [
 ]
 
 
-def random(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(3))
-
-
-def quiz(question: str = "What do the weights of one query sum to?") -> widgets.Quiz:
-    choices = [
-        {"text": "`1`", "correct": True, "why": "Softmax divides by the sum."},
-        {"text": "`n`", "why": "That is the sum of *n* ones."},
-    ]
-    second = {"question": f"And again: {question}", "choices": choices[::-1]}
-    return widgets.Quiz([{"question": question, "choices": choices}, second], title="Test")
-
-
-def examples() -> dict[str, list[widgets.base.LiveFigure]]:
-    """At least one figure of each kind, with unequal sizes so that a transposition shows."""
-    n = len(WORDS)
-    own = torch.ones(n, n, dtype=torch.bool)
-    own[2:5, 1:3] = False
-    return {
-        "attention_heatmap": [
-            widgets.AttentionHeatmap(
-                q=random(3, n, 8), k=random(3, n, 8), tokens=WORDS, masks={"own": own}
-            ),
-            widgets.AttentionHeatmap(
-                random(2, 4, n).softmax(-1), tokens=WORDS[:4], key_tokens=WORDS, mask="causal"
-            ),
-        ],
-        "attention_workbench": [
-            widgets.AttentionWorkbench(
-                WORDS[:5], random(5, 4), random(4, 2), random(4, 2) * 2, random(4, 3)
-            ),
-        ],
-        "softmax_temperature": [widgets.SoftmaxTemperature(WORDS[:4], [2.0, 1.0, 0.5, -1.0])],
-        "scale_histogram": [widgets.ScaleHistogram(dims=64), widgets.ScaleHistogram(16, keys=10)],
-        "path_length": [widgets.PathLength(n=9, kernel=3), widgets.PathLength(tokens=WORDS)],
-        "quiz": [quiz()],
-    }
-
-
 def test_every_kind_has_a_twin_and_an_example() -> None:
-    kinds = set(static_page.figures())
-    assert kinds == set(TWINS), "a live figure without a twin in Python is not tested"
-    assert kinds == set(examples())
+    assert set(static_page.figures()) == set(kinds()), "a figure without a twin is not tested"
+    for kind, module in kinds().items():
+        figures = module.examples()
+        assert figures, f"{kind} has no examples"
+        assert {figure.figure for figure in figures} == {kind}
 
 
-@pytest.mark.parametrize("kind", sorted(TWINS))
+@pytest.mark.parametrize("kind", sorted(kinds()))
 def test_every_control_keeps_the_page_equal_to_python(
     kind: str, made_page: Callable[..., Page]
 ) -> None:
-    figures = examples()[kind]
+    figures = kinds()[kind].examples()
     page = made_page(*figures)
     for index in range(len(figures)):
         live = Live(page.locator("[data-widget]").nth(index))
@@ -83,34 +44,8 @@ def test_every_control_keeps_the_page_equal_to_python(
         assert play.everything(live) >= 5
 
 
-def rogue_figures() -> list[widgets.base.LiveFigure]:
-    n = len(ROGUES)
-    return [
-        widgets.AttentionHeatmap(
-            q=random(n, 4),
-            k=random(n, 4),
-            tokens=ROGUES,
-            masks={rogue: torch.ones(n, n, dtype=torch.bool) for rogue in ROGUES},
-            title=ROGUES[0],
-            caption=ROGUES[1],
-            alt=ROGUES[2],
-        ),
-        widgets.AttentionWorkbench(ROGUES[:6], random(6, 2), *random(3, 2, 2)),
-        widgets.SoftmaxTemperature(ROGUES, list(range(n))),
-        widgets.PathLength(tokens=ROGUES),
-        widgets.ScaleHistogram(title=ROGUES[1], caption=ROGUES[0]),
-        widgets.Quiz(
-            [
-                {
-                    "question": ROGUES[1],
-                    "choices": [
-                        {"text": ROGUES[0], "correct": True, "why": ROGUES[2]},
-                        {"text": ROGUES[6], "why": ROGUES[1]},
-                    ],
-                }
-            ]
-        ),
-    ]
+def rogue_figures() -> list[LiveFigure]:
+    return [module.rogue(ROGUES) for module in kinds().values()]
 
 
 def test_words_of_a_page_are_shown_and_never_run(
@@ -146,7 +81,7 @@ def test_a_map_of_64_tokens_and_12_heads_repaints_fluently(
 
 
 def test_keyboard_alone_masks_a_cell_and_moves_a_slider(made_page: Callable[..., Page]) -> None:
-    page = made_page(examples()["attention_heatmap"][0])
+    page = made_page(kinds()["attention_heatmap"].examples()[0])
     live = Live(page.locator("[data-widget]"))
 
     def tab_to(selector: str) -> None:
@@ -179,9 +114,9 @@ def test_keyboard_alone_masks_a_cell_and_moves_a_slider(made_page: Callable[...,
     play.check(live)
 
 
-@pytest.mark.parametrize("kind", sorted(TWINS))
+@pytest.mark.parametrize("kind", sorted(kinds()))
 def test_figures_follow_the_theme(kind: str, made_page: Callable[..., Page]) -> None:
-    page = made_page(examples()[kind][0])
+    page = made_page(kinds()[kind].examples()[0])
     live = Live(page.locator("[data-widget]"))
     light = live.pixels()
     page.evaluate("document.documentElement.dataset.theme = 'dark'")

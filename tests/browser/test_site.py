@@ -102,20 +102,7 @@ def test_figure_moves_on_a_phone(
     page.goto(address(site / spot.file))
     wait_until_alive(page)
     live = Live(page.locator("[data-widget]").nth(spot.index))
-    if spot.kind == "quiz":
-        live.controls("[role=group][aria-label^=Choices] button")[0].tap()
-    else:
-        slider = live.controls("input[type=range]")[0]
-        slider.scroll_into_view_if_needed()
-        before = live.numbers()
-        box = slider.bounding_box()
-        assert box
-        left = slider.evaluate("s => (s.value - s.min) / (s.max - s.min) > 0.5")
-        x = box["x"] + box["width"] * (0.2 if left else 0.8)
-        page.touchscreen.tap(x, box["y"] + box["height"] / 2)
-        settle(page)
-        assert live.numbers() != before, "a finger on the slider changes nothing"
-    play.check(live)
+    play.first_move(live, play.tap_first_slider)
     box = live.place.bounding_box()
     assert box
     assert 0 <= box["x"] <= 390 - box["width"]

@@ -43,7 +43,7 @@ def _check(options: argparse.Namespace) -> int:
 def _book(options: argparse.Namespace) -> int:
     from coursekit.book import build_book
 
-    index = build_book(find_project(options.root), force=options.force)
+    index = build_book(find_project(options.root), options.chapter, force=options.force)
     print(f"The website is ready: open {index}")
     return 0
 
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     book = command("book", _book, "build the website into build/site")
     slides = command("slides", _slides, "build the lecture slides into build/slides")
     workspace = command("workspace", _workspace, "copy the student notebooks to your own folder")
-    for one in (build, check, slides):
+    for one in (build, check, book, slides):
         one.add_argument("--chapter", metavar="NN", help="only this chapter, such as 03")
     for one in (build, book, slides):
         one.add_argument("--force", action="store_true", help="run unchanged chapters too")

@@ -28,14 +28,14 @@ NOT_COPIED = {"_config.yml", "index.md", "hero.py", "arc.yml"}  # read here, and
 LEFT_BEHIND = ("*webpack-macros.html", "sphinx-thebe.*", "*.map", ".buildinfo")
 
 
-def build_book(project: Project, *, force: bool = False) -> Path:
-    """Build build/site and return its first page. Any warning or failing cell ends it."""
-    chapters = load_chapters(project)
+def build_book(project: Project, chapter: str | None = None, *, force: bool = False) -> Path:
+    """Build build/site and return its first page. Any warning or failing cell ends it.
+
+    With `chapter` the site has only that one: a quick look for its author.
+    """
+    chapters = load_chapters(project, chapter)
     source = project.build / "book-src"
-    executed = {
-        chapter.stem: pages.executed_chapter(chapter, project, force=force)
-        for chapter in tqdm(chapters, desc="chapters", unit="chapter")
-    }
+    executed = pages.executed_chapters(chapters, project, force=force)
     wanted = assemble(project, chapters, executed, source, force=force)
     for path in sorted(source.rglob("*")):
         if path.is_file() and path not in wanted and "style" not in path.parts:
@@ -45,7 +45,7 @@ def build_book(project: Project, *, force: bool = False) -> Path:
     shutil.rmtree(site, ignore_errors=True)
     shutil.copytree(html, site, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     _add_downloads(project, chapters, site)
-    slides = build_slides(project, executed=executed)
+    slides = build_slides(project, chapter, executed=executed)
     shutil.copytree(slides.parent, site / "slides", dirs_exist_ok=True)
     require_offline(site)
     return site / "index.html"

@@ -6,15 +6,18 @@ or the library changes.
 
 import hashlib
 import html
+import os
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode, from_dict
+from tqdm.auto import tqdm
 
 from coursekit import editions, store
 from coursekit.editions import Edition
-from coursekit.execute import execute
+from coursekit.execute import execute, kernel_environment
 from coursekit.project import Project
 from coursekit.source import Chapter
 
@@ -52,6 +55,25 @@ def executed(edition: Edition, project: Project, *, force: bool = False) -> Note
 def executed_chapter(chapter: Chapter, project: Project, *, force: bool = False) -> NotebookNode:
     """The `full` edition of a chapter, executed."""
     return executed(editions.full(chapter), project, force=force)
+
+
+def executed_chapters(
+    chapters: list[Chapter], project: Project, *, force: bool = False
+) -> dict[str, NotebookNode]:
+    """All of them, by stem, several at a time: each kernel is a process with one thread."""
+    with (
+        ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool,
+        kernel_environment(project),
+        tqdm(total=len(chapters), desc="chapters", unit="chapter") as bar,
+    ):
+        running = {
+            chapter.stem: pool.submit(executed_chapter, chapter, project, force=force)
+            for chapter in chapters
+        }
+        for done in as_completed(running.values()):
+            done.result()
+            bar.update()
+    return {stem: done.result() for stem, done in running.items()}
 
 
 def website(notebook: NotebookNode, chapter: Chapter, project: Project, deck: bool) -> NotebookNode:

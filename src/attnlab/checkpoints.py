@@ -9,6 +9,7 @@ int8 every row of a matrix has its own scale: weight ≈ scale · q, with whole 
 file holds: the browser, which reads the same numbers, computes with the same weights.
 """
 
+import base64
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,6 +58,43 @@ def unpack(packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
         else:
             tensors[name] = value.float() if value.is_floating_point() else value
     return tensors
+
+
+def to_json(tensors: Mapping[str, Tensor], store: str = "int8") -> dict[str, dict[str, Any]]:
+    """The tensors for a page: name → {"shape", "dtype", "data"}, little-endian and base64.
+
+    An int8 matrix has a float32 "scale", one a row: weight[i][j] = data[i][j] · scale[i].
+    `widgets/static/runtime.js` reads them.
+    """
+    arrays: dict[str, dict[str, Any]] = {}
+    for name, tensor in pack(tensors, store).items():
+        if name.endswith(SCALE) and name.removesuffix(SCALE) in arrays:
+            arrays[name.removesuffix(SCALE)]["scale"] = _base64(tensor)
+        else:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            arrays[name] = {"shape": list(tensor.shape), "dtype": kind, "data": _base64(tensor)}
+    return arrays
+
+
+def from_json(arrays: Mapping[str, Mapping[str, Any]]) -> dict[str, Tensor]:
+    """Undo `to_json`, up to rounding: what the page computes with, in float32."""
+    packed = {}
+    for name, array in arrays.items():
+        kind = getattr(torch, array["dtype"])
+        packed[name] = _tensor(array["data"], kind).reshape(array["shape"])
+        if "scale" in array:
+            packed[name + SCALE] = _tensor(array["scale"], torch.float32).reshape(
+                *array["shape"][:-1], 1
+            )
+    return unpack(packed)
+
+
+def _base64(tensor: Tensor) -> str:
+    return base64.b64encode(tensor.contiguous().numpy().tobytes()).decode("ascii")
+
+
+def _tensor(text: str, kind: torch.dtype) -> Tensor:
+    return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=kind)
 
 
 def save(

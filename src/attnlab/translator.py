@@ -5,7 +5,6 @@ french.translate([["the", "cat", "sleeps"]])           # [["le", "chat", "dort"]
 french.to_browser()                                    # plain numbers for JavaScript
 """
 
-import base64
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -117,26 +116,13 @@ class Translator:
     def to_browser(self, store: str = "int8") -> dict[str, Any]:
         """Everything that JavaScript needs to run this model, as JSON: sizes, words, arrays.
 
-        An array is {"shape", "dtype", "data"}, little-endian and base64. An int8 matrix has a
-        float32 "scale", one a row: weight[i][j] = data[i][j] · scale[i]. Names are torch's; a GRU
-        stacks its gates r, z, n along the rows, and `_reverse` reads from right to left. Export a
-        model in the way it is stored: then both compute with the same weights.
+        Arrays are as `checkpoints.to_json` makes them. Names are torch's; a GRU stacks its gates
+        r, z, n along the rows, and `_reverse` reads from right to left. Export a model in the way
+        it is stored: then both compute with the same weights.
         """
-        packed = checkpoints.pack(self.model.state_dict(), store)
-        arrays: dict[str, dict[str, Any]] = {}
-        for name, tensor in packed.items():
-            if name.endswith(checkpoints.SCALE):
-                arrays[name.removesuffix(checkpoints.SCALE)]["scale"] = _base64(tensor)
-            else:
-                kind = str(tensor.dtype).removeprefix("torch.")
-                arrays[name] = {"shape": list(tensor.shape), "dtype": kind, "data": _base64(tensor)}
         return {
             "config": asdict(self.model.config),
             "source": list(self.source.words),
             "target": list(self.target.words),
-            "arrays": arrays,
+            "arrays": checkpoints.to_json(self.model.state_dict(), store),
         }
-
-
-def _base64(tensor: Tensor) -> str:
-    return base64.b64encode(tensor.contiguous().numpy().tobytes()).decode("ascii")

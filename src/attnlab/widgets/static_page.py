@@ -7,7 +7,7 @@ from attnlab.widgets.base import STATIC, bundle
 
 SCRIPT, STYLE = "attnlab-widgets.js", "attnlab-widgets.css"
 # Parts that figures import, not figures themselves.
-_SHARED = {"kit", "math", "mount"}
+_SHARED = {"kit", "math", "mount", "runtime"}
 
 
 def figures() -> list[str]:

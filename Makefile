@@ -6,7 +6,9 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 # Interpreters to try, the one you use by default first.
 PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
-PYTEST := $(PY) -m pytest
+# Two processes: that is what a small machine has cores for. Notebooks and browser tests run apart,
+# because no other event loop can start in a process that drives a browser.
+PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
 NBVAL := -p coursekit.nbval_text --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg
 LAB_OPTIONS ?=
 
@@ -69,7 +71,7 @@ bench: $(VENV)/.test chromium book ## print speed, memory and page weight agains
 weights: $(VENV)/.test ## make the weights in assets/ again, by the commands in its MANIFEST.json
 	$(PY) training/__main__.py
 
-# Tests. `make test` runs every layer in one pytest run, so its last line counts them all.
+# Tests.
 
 lint: $(VENV)/.test ## ruff and mypy
 	$(PY) -m ruff check .
@@ -78,7 +80,8 @@ lint: $(VENV)/.test ## ruff and mypy
 
 test: lint chromium book slides ## lint, drift, unit, exercises, notebooks, website, slides, browser
 	$(PY) -m coursekit check
-	$(PYTEST) $(NBVAL) notebooks/solutions tests/unit tests/exercises tests/notebooks tests/browser
+	$(PYTEST) $(NBVAL) notebooks/solutions tests/unit tests/exercises tests/notebooks
+	$(PYTEST) tests/browser
 
 test-unit: $(VENV)/.test ## the library, the widgets' Python side, the tooling, the packaging
 	$(PYTEST) tests/unit
@@ -94,7 +97,7 @@ test-browser: chromium book slides ## live figures, website, slides and JupyterL
 	$(PYTEST) tests/browser
 
 test-colab: $(VENV)/.test ## the notebooks with the versions Colab has, set-up line included
-	$(PYTEST) tests/colab
+	$(PY) -m pytest tests/colab
 
 # Finds Chromium or installs it; says what to do where it can do neither.
 chromium: $(VENV)/.test

@@ -42,6 +42,8 @@ def fused_attention(
 
     # Kernels disagree on queries that see no key: open their rows, and multiply by 0 afterwards.
     sees = allowed.any(-1, keepdim=True)
+    if bias is None and _all(sees):  # nearly always
+        return _kernel(q, k, v, allowed, scale=factor, dropout_p=dropout)
     extra = allowed | ~sees
     if bias is not None:  # the kernel takes mask and bias as one tensor
         extra = torch.where(allowed, bias, -torch.inf).masked_fill(~sees, 0.0)
@@ -57,6 +59,11 @@ def _add_silent_key(
     if bias is not None:
         bias = F.pad(bias.expand(*bias.shape[:-1], k.shape[-2]), (1, 0))
     return F.pad(k, (0, 0, 1, 0)), F.pad(v, (0, 0, 1, 0)), allowed, bias
+
+
+def _all(sees: Tensor) -> bool:
+    """Is it known that every query sees a key? A GPU or a compiler is not asked: it would wait."""
+    return sees.device.type == "cpu" and not torch.compiler.is_compiling() and bool(sees.all())
 
 
 def _kernel(q: Tensor, k: Tensor, v: Tensor, extra: Tensor | None, **options: Any) -> Tensor:

@@ -83,13 +83,16 @@ class MultiHead(nn.Module):
         bias: Tensor | None = None,
         causal: bool = False,
         cache: Cache | None = None,
+        memory: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
-        """Self-attention on x (B, L, E), or cross-attention to `context` (B, S, kv_width)."""
+        """Self-attention on x (B, L, E), or cross-attention to `context` (B, S, kv_width).
+
+        `memory` takes the place of `context`: its keys and values, made once by `keys_values`.
+        """
         context = x if context is None else context
-        _check_widths(self, x, context)
+        _check_widths(self, x, context if memory is None else None)
         q = self.q_norm(split(self.query(x), self.heads))  # (B, H, L, D)
-        k = self.k_norm(split(self.key(context), self.kv_heads))  # (B, G, S, D)
-        v = split(self.value(context), self.kv_heads)  # (B, G, S, D)
+        k, v = self.keys_values(context) if memory is None else memory
         if self.rope is not None:
             offset = 0 if cache is None else cache.length
             q, k = self.rope(q, offset), self.rope(k, offset)
@@ -101,6 +104,11 @@ class MultiHead(nn.Module):
             off_by_one=self.off_by_one, dropout=dropout,
         )  # fmt: skip
         return self.out(merge(out))  # (B, L, E)
+
+    def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        """What others may look at: (B, S, kv_width) -> keys and values, (B, G, S, D) each."""
+        k = self.k_norm(split(self.key(context), self.kv_heads))
+        return k, split(self.value(context), self.kv_heads)
 
 
 def split(x: Tensor, heads: int) -> Tensor:
@@ -126,8 +134,10 @@ def _check_sizes(width: int, heads: int, kv_heads: int) -> None:
         )
 
 
-def _check_widths(layer: MultiHead, x: Tensor, context: Tensor) -> None:
+def _check_widths(layer: MultiHead, x: Tensor, context: Tensor | None) -> None:
     for name, given, projection in (("x", x, layer.query), ("context", context, layer.key)):
+        if given is None:
+            continue
         if given.dim() < 3 or given.shape[-1] != projection.in_features:
             raise ValueError(
                 f"{name} has shape {tuple(given.shape)}, but (batch, length, "

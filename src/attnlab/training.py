@@ -60,6 +60,16 @@ def cosine(done: float, warm_up: float = 0.03, floor: float = 0.02) -> float:
     return floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))
 
 
+def inverse_sqrt(done: float, warm_up: float = 0.04) -> float:
+    """Up in a straight line, then down as 1/√step (Vaswani et al. 2017, §5.3).
+
+    The paper warms up for 4,000 of 100,000 steps: 0.04. Its peak, 1/√(E · 4000), is `lr` here.
+    """
+    if not 0 < warm_up < 1:
+        raise ValueError(f"warm_up is {warm_up}, but it is a share of the training: 0 < … < 1.")
+    return done / warm_up if done < warm_up else math.sqrt(warm_up / done)
+
+
 def fit(
     model: nn.Module,
     batches: Iterable[Any],

@@ -13,20 +13,30 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab import assets, checkpoints, decoding, metrics
+from attnlab import assets, checkpoints, decoding, metrics, seq2seq, transformer
 from attnlab.data.sequences import SPECIAL, Pair, Vocabulary, collate, encode_sources
-from attnlab.seq2seq import Config, Seq2Seq, alignments
+from attnlab.seq2seq import Seq2Seq
+from attnlab.transformer import Transformer
 
 Words = Sequence[str]
+# Kind -> its sizes, its model, and how it aligns. A header without a kind is from before 2017.
+KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "seq2seq": (seq2seq.Config, Seq2Seq, seq2seq.alignments),
+    "transformer": (transformer.Config, Transformer, transformer.alignments),
+}
 
 
 @dataclass(frozen=True)
 class Translator:
     """The model reads the numbers of `source` and writes the numbers of `target`."""
 
-    model: Seq2Seq
+    model: Seq2Seq | Transformer
     source: Vocabulary
     target: Vocabulary
+
+    @property
+    def kind(self) -> str:
+        return next(kind for kind, (_, model, _) in KINDS.items() if isinstance(self.model, model))
 
     @torch.no_grad()
     def translate(
@@ -67,7 +77,8 @@ class Translator:
 
     def align(self, pairs: Sequence[Pair]) -> list[Tensor]:
         """α for each pair, without padding: (target words + end mark, source words + end mark)."""
-        weights = alignments(self.model, collate(pairs, self.source, self.target))
+        aligns = KINDS[self.kind][2]
+        weights = aligns(self.model, collate(pairs, self.source, self.target))
         return [
             weights[i, : len(pair.target) + 1, : len(pair.source) + 1]
             for i, pair in enumerate(pairs)
@@ -87,6 +98,7 @@ class Translator:
     def save(self, path: str | Path, *, store: str = "float32", **facts: Any) -> Path:
         """Write a safetensors file; sizes, vocabularies and any `facts` go into its header."""
         about = {
+            "kind": self.kind,
             "config": asdict(self.model.config),
             "source": self.source.words[len(SPECIAL) :],
             "target": self.target.words[len(SPECIAL) :],
@@ -104,13 +116,22 @@ class Translator:
                 f"{Path(path).name} is a checkpoint, but not of a translator: its header lacks "
                 f"{', '.join(sorted(missing))}."
             )
-        model = Seq2Seq(Config(**about["config"]))
+        kind = about.get("kind", "seq2seq")
+        if kind not in KINDS:
+            raise ValueError(
+                f"{Path(path).name} holds a translator of kind {kind!r}, but known are "
+                f"{', '.join(KINDS)}: update attnlab, or check the file."
+            )
+        config, build, _ = KINDS[kind]
+        model = build(config(**about["config"]))
         model.load_state_dict(tensors)
         return cls(model.eval(), Vocabulary(about["source"]), Vocabulary(about["target"]))
 
     @classmethod
     def shipped(cls, name: str) -> "Translator":
-        """One that the course carries: "fixed_context", "rnnsearch" or "pronunciation"."""
+        """One that the course carries: "fixed_context", "rnnsearch", "transformer",
+        "pronunciation".
+        """
         return cls.load(assets.find(f"weights/{name}.safetensors"))
 
     def to_browser(self, store: str = "int8") -> dict[str, Any]:
@@ -121,6 +142,7 @@ class Translator:
         it is stored: then both compute with the same weights.
         """
         return {
+            "kind": self.kind,
             "config": asdict(self.model.config),
             "source": list(self.source.words),
             "target": list(self.target.words),

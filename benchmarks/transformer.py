@@ -1,0 +1,137 @@
+"""Speed of the Transformer: a training step against torch's own, and decoding with a KV cache.
+
+    python benchmarks/transformer.py
+
+CPU seconds on one thread, as ratios within one run; rounds alternate, so that a busy machine slows
+both. The best round of each counts.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, linear
+
+from attnlab.data import Batch
+from attnlab.transformer import Config, Transformer
+
+BARS = {"training step, ours / torch": 1.0, "decoding, cached / anew": 0.2}
+
+
+class Theirs(nn.Module):
+    """`torch.nn.Transformer` with what it leaves out: tables of words, places, a generator."""
+
+    def __init__(self, ours: Transformer) -> None:
+        super().__init__()
+        config = ours.config
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about its fast path for inference
+            self.model = nn.Transformer(
+                config.width, config.heads, config.layers, config.layers,
+                config.hidden or 4 * config.width, config.dropout,
+                norm_first=config.norm == "pre", batch_first=True,
+            )  # fmt: skip
+        self.source, self.target = ours.source, ours.target
+
+    def loss(self, batch: Batch) -> Tensor:
+        real = torch.arange(batch.source.shape[1]) < batch.source_lengths[:, None]
+        length = batch.target_in.shape[1]
+        x = self.model(
+            self.source(batch.source),
+            self.target(batch.target_in),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(length),
+            tgt_is_causal=True,
+            src_key_padding_mask=~real,
+            memory_key_padding_mask=~real,
+        )
+        logits = linear(x, self.target.words.weight)
+        return cross_entropy(logits.flatten(0, 1), batch.target_out.flatten(), ignore_index=0)
+
+
+def random_batch(size: int, length: int, words: int) -> Batch:
+    generator = torch.Generator().manual_seed(0)
+    numbers = torch.randint(4, words, (3, size, length), generator=generator)
+    lengths = torch.randint(length - 3, length + 1, (size,), generator=generator)
+    return Batch(
+        source=numbers[0], source_lengths=lengths, target_in=numbers[1], target_out=numbers[2]
+    )
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def training_step(
+    width: int = 64, size: int = 32, length: int = 16, rounds: int = 30, dropout: float = 0.1
+) -> float:
+    """Time of our forward, backward and Adam step over torch's, at the same sizes."""
+    torch.manual_seed(0)
+    ours = Transformer(Config(words=400, source_words=300, width=width, dropout=dropout))
+    theirs, batch = Theirs(ours), random_batch(size, length, 300)
+
+    def stepper(model: nn.Module) -> Callable[[], None]:
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
+
+        def step() -> None:
+            optimizer.zero_grad(set_to_none=True)
+            model.loss(batch).backward()
+            optimizer.step()
+
+        return step
+
+    steps = {"ours": stepper(ours.train()), "theirs": stepper(theirs.train())}
+    best = {name: float("inf") for name in steps}
+    for _ in range(rounds):
+        for name, step in steps.items():
+            best[name] = min(best[name], seconds(step))
+    return best["ours"] / best["theirs"]
+
+
+@torch.no_grad()
+def cached_decoding(
+    tokens: int = 128, width: int = 128, size: int = 8, layers: int = 4, rounds: int = 2
+) -> float:
+    """Time to say `tokens` words with a KV cache, over running the decoder anew on each prefix."""
+    torch.manual_seed(0)
+    config = Config(words=400, source_words=300, width=width, layers=layers)
+    model, batch = Transformer(config).eval(), random_batch(size, 20, 300)
+
+    def cached() -> list[Tensor]:
+        state = model.start(batch.source, batch.source_lengths)
+        said = [torch.ones(size, dtype=torch.long)]
+        for _ in range(tokens):
+            logits, state = model.step(state, said[-1])
+            said.append(logits.argmax(-1))
+        return said
+
+    def anew() -> list[Tensor]:
+        state = model.start(batch.source, batch.source_lengths)
+        said = [torch.ones(size, dtype=torch.long)]
+        for _ in range(tokens):
+            x = model.target(torch.stack(said, dim=1))
+            x = model.decoder(x, state.memory, memory_mask=state.real)
+            said.append(model.generate(x[:, -1:])[:, 0].argmax(-1))
+        return said
+
+    torch.testing.assert_close(torch.stack(cached()), torch.stack(anew()))
+    times = [(seconds(cached), seconds(anew)) for _ in range(rounds)]
+    mine, other = (min(column) for column in zip(*times, strict=True))
+    return mine / other
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    for dropout in (0.0, 0.1):
+        for width in (64, 256):
+            ratio = training_step(width=width, dropout=dropout)
+            line = f"width {width}, dropout {dropout}: {ratio:.2f} (bar: 1.0)"
+            print(f"training step, ours / torch.nn.Transformer, {line}")
+    print(f"cached decoding of 128 tokens: {1 / cached_decoding():.1f} times as fast (bar: 5)")
+
+
+if __name__ == "__main__":
+    main()

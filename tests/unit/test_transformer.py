@@ -1,0 +1,345 @@
+"""The Transformer equals torch's on the same weights; its cache equals computing anew."""
+
+import warnings
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attnlab import decoding, training
+from attnlab.blocks import AddNorm, EncoderBlock, FeedForward, KVCache, LayerNorm
+from attnlab.data import EOS, PAD, Batch
+from attnlab.families import DecoderOnly, EncoderOnly, Hidden, hide
+from attnlab.heads import MultiHead
+from attnlab.transformer import (
+    POSITIONS,
+    Config,
+    Decoder,
+    Encoder,
+    Transformer,
+    alignments,
+    cross_entropy,
+    cross_maps,
+)
+
+WIDTH, HEADS, LAYERS, HIDDEN = 24, 3, 2, 40  # nothing divides nicely by accident
+B, S, T = 5, 7, 6
+SMALL = Config(words=19, source_words=23, width=WIDTH, heads=HEADS, hidden=HIDDEN)
+
+
+def copy_attention(ours: MultiHead, theirs: nn.MultiheadAttention) -> None:
+    weights, biases = theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)
+    for layer, weight, bias in zip(
+        (ours.query, ours.key, ours.value), weights, biases, strict=True
+    ):
+        layer.weight.copy_(weight)
+        layer.bias.copy_(bias)
+    ours.out.load_state_dict(theirs.out_proj.state_dict())
+
+
+@torch.no_grad()
+def copy_stack(ours: Encoder | Decoder, theirs: nn.Module) -> None:
+    for mine, other in zip(ours.layers, theirs.layers, strict=True):
+        copy_attention(mine.self_attention, other.self_attn)
+        mine.feed_forward.wide.load_state_dict(other.linear1.state_dict())
+        mine.feed_forward.narrow.load_state_dict(other.linear2.state_dict())
+        norms = [mine.add_self, mine.add_feed]
+        if isinstance(ours, Decoder):
+            copy_attention(mine.cross_attention, other.multihead_attn)
+            norms.insert(1, mine.add_cross)
+        for k, norm in enumerate(norms, 1):
+            norm.norm.load_state_dict(getattr(other, f"norm{k}").state_dict())
+    ours.norm.load_state_dict(theirs.norm.state_dict())
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("masks", ["none", "causal", "padding", "all"])
+def test_equals_torch_forward_and_backward(norm: str, masks: str, activation: str) -> None:
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its fast path for inference is of no interest here
+        theirs = nn.Transformer(
+            WIDTH, HEADS, LAYERS, LAYERS, HIDDEN, dropout=0.0, activation=activation,
+            batch_first=True, norm_first=norm == "pre",
+        )  # fmt: skip
+    for parameter in theirs.parameters():  # biases and gains start at 0 and 1: move them
+        nn.init.normal_(parameter, std=0.3)
+    config = replace(SMALL, norm=norm, activation=activation, layers=LAYERS)
+    encoder, decoder = Encoder(config), Decoder(config)
+    copy_stack(encoder, theirs.encoder)
+    copy_stack(decoder, theirs.decoder)
+
+    source, target = torch.randn(B, S, WIDTH), torch.randn(B, T, WIDTH)
+    own_source, own_target = source.clone(), target.clone()
+    for x in (source, target, own_source, own_target):
+        x.requires_grad_()
+    causal = masks in ("causal", "all")
+    padded = masks in ("padding", "all")
+    real_source = torch.arange(S) < torch.tensor([7, 3, 5, 1, 6])[:, None]
+    real_target = torch.arange(T) < torch.tensor([2, 6, 4, 5, 1])[:, None]
+    forbid = ~torch.ones(T, T, dtype=torch.bool).tril() if causal else None
+    expected = theirs(
+        source, target, tgt_mask=forbid,
+        src_key_padding_mask=~real_source if padded else None,
+        memory_key_padding_mask=~real_source if padded else None,
+        tgt_key_padding_mask=~real_target if padded else None,
+    )  # fmt: skip
+
+    seen = real_source[:, None, None] if padded else None
+    memory = decoder.read(encoder(own_source, mask=seen))
+    x = own_target
+    for layer, pair in zip(decoder.layers, memory, strict=True):
+        mask = real_target[:, None, None] if padded else None
+        x = layer(x, pair, mask=mask, memory_mask=seen, causal=causal)
+    found = decoder.norm(x)
+
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    weight = torch.randn_like(expected)
+    (expected * weight).sum().backward()
+    (found * weight).sum().backward()
+    torch.testing.assert_close(own_source.grad, source.grad, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(own_target.grad, target.grad, rtol=1e-3, atol=1e-4)
+    theirs_grad = theirs.decoder.layers[0].linear1.weight.grad
+    torch.testing.assert_close(
+        decoder.layers[0].feed_forward.wide.weight.grad, theirs_grad, rtol=1e-3, atol=1e-4
+    )
+
+
+def batch(seed: int = 0, config: Config = SMALL) -> Batch:
+    generator = torch.Generator().manual_seed(seed)
+    lengths, ends = torch.tensor([7, 3, 5, 1, 6]), torch.tensor([2, 6, 4, 5, 1])
+    source = torch.randint(4, config.source_words or config.words, (B, S), generator=generator)
+    target = torch.randint(4, config.words, (B, T + 1), generator=generator)
+    source[torch.arange(S) >= lengths[:, None]] = PAD
+    target[torch.arange(T + 1) > ends[:, None]] = PAD
+    return Batch(
+        source=source, source_lengths=lengths, target_in=target[:, :-1], target_out=target[:, 1:]
+    )
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_cache_equals_recomputation(norm: str, positions: str) -> None:
+    torch.manual_seed(1)
+    model = Transformer(replace(SMALL, norm=norm, positions=positions)).eval()
+    given = batch()
+    at_once = model(given)
+    state = model.start(given.source, given.source_lengths)
+    for t in range(T):
+        logits, state = model.step(state, given.target_in[:, t])
+        torch.testing.assert_close(logits, at_once[:, t], rtol=1e-4, atol=1e-5)
+    assert state.past[0][0].shape == (B, HEADS, T, WIDTH // HEADS)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_decoder_only_cache_and_prompt(positions: str) -> None:
+    torch.manual_seed(2)
+    model = DecoderOnly(replace(SMALL, positions=positions)).eval()
+    tokens = torch.randint(4, 19, (3, 9))
+    at_once = model(tokens)
+    for prompt in (0, 1, 5):
+        state = model.start(tokens[:, :prompt])
+        for t in range(prompt, 9):
+            logits, state = model.step(state, tokens[:, t])
+            torch.testing.assert_close(logits, at_once[:, t], rtol=1e-4, atol=1e-5)
+    later = tokens.clone()
+    later[:, 6:] = 4
+    torch.testing.assert_close(model(later)[:, :6], at_once[:, :6])  # nobody looks ahead
+    assert not torch.allclose(model(later)[:, 7], at_once[:, 7])
+
+
+def test_padding_changes_nothing() -> None:
+    torch.manual_seed(3)
+    model, given = Transformer(SMALL).eval(), batch()
+    for row, (length, end) in enumerate(zip([7, 3, 5, 1, 6], [2, 6, 4, 5, 1], strict=True)):
+        alone = Batch(
+            source=given.source[row : row + 1, :length],
+            source_lengths=torch.tensor([length]),
+            target_in=given.target_in[row : row + 1, :end],
+            target_out=given.target_out[row : row + 1, :end],
+        )
+        torch.testing.assert_close(model(given)[row, :end], model(alone)[0], rtol=1e-4, atol=1e-5)
+    encoder = EncoderOnly(SMALL).eval()
+    padded = torch.tensor([[5, 6, 7, PAD, PAD]])
+    torch.testing.assert_close(encoder(padded)[:, :3], encoder(padded[:, :3]), rtol=1e-4, atol=1e-5)
+
+
+def test_decoders_drive_it() -> None:
+    torch.manual_seed(4)
+    model, given = Transformer(SMALL).eval(), batch()
+    state = model.start(given.source, given.source_lengths)
+    said = decoding.greedy(model.step, state, max_length=8)
+    best = decoding.beam(model.step, state, width=1, max_length=8, length_penalty=0.0)
+    assert said == [found[0].tokens for found in best]
+    assert len(decoding.sample(model.step, state, max_length=5, top_k=3, top_p=0.9)) == B
+    wide = decoding.beam(model.step, state, width=3, max_length=8, length_penalty=0.0)
+    for one, more in zip(best, wide, strict=True):
+        assert more[0].log_probability >= one[0].log_probability - 1e-4
+
+
+def test_each_decoder_block_reads_the_last_encoder_block() -> None:
+    torch.manual_seed(5)
+    model, given = Transformer(SMALL).eval(), batch()
+    encoded = model.encoder(model.source(given.source), mask=(given.source != PAD)[:, None, None])
+    state = model.start(given.source, given.source_lengths)
+    for layer, (k, v) in zip(model.decoder.layers, state.memory, strict=True):
+        for seen, expected in zip((k, v), layer.cross_attention.keys_values(encoded), strict=True):
+            torch.testing.assert_close(seen, expected)
+
+
+def test_maps_and_alignments() -> None:
+    model, given = Transformer(replace(SMALL, alignment_head=(1, 2))), batch()
+    maps = cross_maps(model, given)
+    assert maps.shape == (B, 2, HEADS, T, S)
+    assert model.training
+    torch.testing.assert_close(maps.sum(-1), torch.ones(B, 2, HEADS, T))
+    assert maps[1, :, :, :, 3:].abs().max() == 0  # padding gets no look
+    torch.testing.assert_close(alignments(model, given), maps[:, 1, 2])
+
+
+def test_tying_shares_one_table() -> None:
+    tied = Transformer(replace(SMALL, source_words=None))
+    free = Transformer(replace(SMALL, tied=False))
+    assert tied.source is tied.target
+    assert tied.out is None
+    size = sum(p.numel() for p in tied.parameters())
+    assert sum(p.numel() for p in free.parameters()) == size + (19 + 23) * WIDTH
+    assert not any(name == "out.weight" for name in tied.state_dict())
+    scores = tied.generate(torch.eye(WIDTH)[None])
+    torch.testing.assert_close(scores[0], tied.target.words.weight.T)
+
+
+def test_signals_start_at_size_one() -> None:
+    torch.manual_seed(6)
+    model = Transformer(Config(words=500, width=256, heads=4)).eval()
+    with torch.no_grad():
+        x = model.target.words(torch.arange(4, 404)[None]) * 16
+        logits = model.generate(torch.randn(1, 50, 256))
+    assert 0.9 < float(x.std()) < 1.1
+    assert 0.8 < float(logits.std()) < 1.2
+    assert model.target.words.weight[PAD].abs().max() == 0
+
+
+def test_label_smoothing() -> None:
+    torch.manual_seed(7)
+    logits, target = torch.randn(2, 3, 11), torch.tensor([[4, 5, PAD], [6, PAD, PAD]])
+    log_p = logits.log_softmax(-1)
+    real = target != PAD
+    right = -log_p.gather(-1, target[..., None])[..., 0][real]
+    spread = -log_p.mean(-1)[real]
+    torch.testing.assert_close(cross_entropy(logits, target), right.mean())
+    torch.testing.assert_close(
+        cross_entropy(logits, target, 0.1), (0.9 * right + 0.1 * spread).mean()
+    )
+
+
+def test_warm_up_schedule() -> None:
+    factors = [training.inverse_sqrt(done / 100, 0.04) for done in range(101)]
+    assert factors[0] == 0
+    assert factors[2] == pytest.approx(0.5)
+    assert max(factors) == factors[4] == 1
+    assert factors[16] == pytest.approx(0.5)
+    assert factors[100] == pytest.approx(0.2)
+    with pytest.raises(ValueError, match="share of the training"):
+        training.inverse_sqrt(0.5, 4000)
+
+
+def test_hide_asks_for_real_tokens_only() -> None:
+    tokens = torch.tensor([[5, 6, 7, 8, PAD, PAD], [9, PAD, PAD, PAD, PAD, PAD]]).repeat(50, 1)
+    holes = hide(tokens, mark=4, share=0.3, generator=torch.Generator().manual_seed(0))
+    asked = holes.answers != PAD
+    assert asked.any(1).all()
+    assert not asked[tokens == PAD].any()
+    assert (holes.tokens[asked] == 4).all()
+    assert (holes.tokens[~asked] == tokens[~asked]).all()
+    assert (holes.answers[asked] == tokens[asked]).all()
+    assert 0.3 < asked[::2].sum() / 200 < 0.5
+    with pytest.raises(ValueError, match="share"):
+        hide(tokens, mark=4, share=0)
+
+
+def test_encoder_only_learns_to_fill_holes() -> None:
+    torch.manual_seed(8)
+    model = EncoderOnly(Config(words=12, width=24, heads=2, layers=1))
+    generator = torch.Generator().manual_seed(0)
+
+    def sample() -> Hidden:  # x, x + 1, x + 2: any two tell the third
+        first = torch.randint(5, 10, (32, 1), generator=generator)
+        return hide(first + torch.arange(3), mark=4, share=0.2, generator=generator)
+
+    history = training.fit(
+        model, (sample() for _ in iter(int, 1)), steps=150, lr=1e-2, progress=False
+    )
+    assert history.smooth(20) < 0.2
+
+
+def test_layer_norm_equals_torch_and_knows_one_token_at_a_time() -> None:
+    x = torch.randn(3, 4, WIDTH) * 5 + 2
+    ours, theirs = LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+    torch.testing.assert_close(ours(x), theirs(x))
+    torch.testing.assert_close(ours(x)[1, 2], ours(x[1, 2]))
+
+
+def test_a_silent_sublayer_is_the_identity_with_pre_norm() -> None:
+    x = torch.randn(2, 3, WIDTH)
+    silent = torch.zeros_like(x)
+    torch.testing.assert_close(AddNorm(WIDTH, "pre").after(x, silent), x)
+    assert not torch.allclose(AddNorm(WIDTH, "post").after(x, silent), x)
+
+
+def test_dropout_acts_in_training_only() -> None:
+    block = EncoderBlock(WIDTH, HEADS, HIDDEN, dropout=0.5)
+    x = torch.randn(2, 4, WIDTH)
+    block.train()
+    assert not torch.allclose(block(x), block(x))
+    block.eval()
+    torch.testing.assert_close(block(x), block(x))
+
+
+def test_sinusoids_go_beyond_what_was_prepared() -> None:
+    model = DecoderOnly(replace(SMALL, longest=4)).eval()
+    tokens = torch.randint(4, 19, (2, 9))
+    other = DecoderOnly(replace(SMALL, longest=50)).eval()
+    other.load_state_dict(model.state_dict())
+    torch.testing.assert_close(model(tokens), other(tokens))
+    assert not any("waves" in name for name in model.state_dict())
+
+
+def bad_batch(source: Tensor) -> None:
+    Transformer(SMALL).start(source, torch.tensor([source.shape[-1]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: replace(SMALL, norm="middle"), "'pre' or 'post'"),
+        (lambda: replace(SMALL, positions="gps"), "sinusoidal, learned"),
+        (lambda: replace(SMALL, layers=0), "layers is 0"),
+        (lambda: Transformer(replace(SMALL, heads=5)), "cannot be split into 5 heads"),
+        (lambda: FeedForward(4, 8, "tanhh"), "relu, gelu"),
+        (lambda: AddNorm(4, "neither"), "'pre' or 'post'"),
+        (lambda: bad_batch(torch.tensor([[5, 99]])), "go from 5 to 99, but the table has 23"),
+        (lambda: bad_batch(torch.tensor([[5.0, 6.0]])), "whole numbers"),
+        (lambda: bad_batch(torch.tensor([5, 6])), r"\(batch, length\)"),
+        (lambda: KVCache().content, "empty"),
+        (
+            lambda: DecoderOnly(replace(SMALL, positions="learned", longest=4))(
+                torch.full((1, 5), EOS)
+            ),
+            "5 places are needed, but 4 were learned",
+        ),
+    ],
+)
+def test_bad_input_gets_a_sentence(call, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_memory_replaces_context() -> None:
+    layer = MultiHead(WIDTH, HEADS, kv_width=10)
+    x, context = torch.randn(2, 3, WIDTH), torch.randn(2, 5, 10)
+    torch.testing.assert_close(layer(x, memory=layer.keys_values(context)), layer(x, context))
+    with pytest.raises(ValueError, match="x has shape"):
+        layer(x[..., :5], memory=layer.keys_values(context))

@@ -37,11 +37,12 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """The same two-layer network at every place: wide, a kink, and narrow again."""
+    """The same two-layer network at every place: wide, a kink, and narrow again.
 
-    def __init__(
-        self, width: int, hidden: int, activation: str = "relu", dropout: float = 0.0
-    ) -> None:
+    No dropout inside, as in the paper (§5.4); `torch.nn.Transformer` has some.
+    """
+
+    def __init__(self, width: int, hidden: int, activation: str = "relu") -> None:
         super().__init__()
         if activation not in ACTIVATIONS:
             raise ValueError(
@@ -50,11 +51,9 @@ class FeedForward(nn.Module):
         self.wide = nn.Linear(width, hidden)
         self.narrow = nn.Linear(hidden, width)
         self.activation = ACTIVATIONS[activation]
-        self.dropout = dropout
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden = self.activation(self.wide(x))  # (B, L, F)
-        return self.narrow(F.dropout(hidden, self.dropout, self.training and self.dropout > 0))
+        return self.narrow(self.activation(self.wide(x)))  # (B, L, F) inside
 
 
 class AddNorm(nn.Module):
@@ -121,7 +120,7 @@ class EncoderBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.self_attention = MultiHead(width, heads, rope=rope, dropout=dropout)
-        self.feed_forward = FeedForward(width, hidden, activation, dropout)
+        self.feed_forward = FeedForward(width, hidden, activation)
         self.add_self = AddNorm(width, norm, dropout)
         self.add_feed = AddNorm(width, norm, dropout)
 

@@ -25,9 +25,10 @@ from torch import Tensor, nn
 from attnlab.blocks import NORMS, DecoderBlock, EncoderBlock, KeysValues, KVCache, LayerNorm
 from attnlab.data.sequences import PAD, Batch
 from attnlab.masks import padding
+from attnlab.positions import Learned, Rope, sinusoidal
 from attnlab.record import record
 
-POSITIONS = ("sinusoidal", "learned", "none")
+POSITIONS = ("sinusoidal", "learned", "rope", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,29 +72,24 @@ class Embedding(nn.Module):
         self.words = nn.Embedding(words, config.width, padding_idx=PAD)
         self.kind, self.dropout = config.positions, config.dropout
         if self.kind == "learned":
-            self.places = nn.Embedding(config.longest, config.width)
+            self.places = Learned(config.longest, config.width)
         elif self.kind == "sinusoidal":
-            table = sinusoids(config.longest, config.width)
+            table = sinusoidal(config.longest, config.width)
             self.register_buffer("waves", table, persistent=False)
 
     def forward(self, numbers: Tensor, offset: int = 0) -> Tensor:
         """`offset`: the place of the first column, when a cache holds what came before."""
         check_numbers(numbers, self.words.num_embeddings)
-        end = offset + numbers.shape[1]
         # Entries have variance 1/E, so that tied logits start near 1. √E brings the vector up to
         # the size of its place.
         x = self.words(numbers) * math.sqrt(self.words.embedding_dim)  # (B, L, E)
         if self.kind == "sinusoidal":
+            end = offset + numbers.shape[1]
             if end > len(self.waves):  # waves go on for ever
-                self.waves = sinusoids(2 * end, x.shape[-1]).to(self.waves)
+                self.waves = sinusoidal(2 * end, x.shape[-1]).to(self.waves)
             x = x + self.waves[offset:end]
         elif self.kind == "learned":
-            if end > self.places.num_embeddings:
-                raise ValueError(
-                    f"{end} places are needed, but {self.places.num_embeddings} were learned: "
-                    "shorten the text, or build the model with a larger `longest`."
-                )
-            x = x + self.places.weight[offset:end]
+            x = self.places(x, offset)
         return F.dropout(x, self.dropout) if self.training and self.dropout else x
 
 
@@ -208,6 +204,7 @@ def options(config: Config) -> dict:
         "hidden": config.hidden or 4 * config.width,
         "norm": config.norm,
         "activation": config.activation,
+        "rope": Rope(config.width // config.heads) if config.positions == "rope" else None,
         "dropout": config.dropout,
     }
 
@@ -267,10 +264,3 @@ def alignments(model: Transformer, batch: Batch) -> Tensor:
     """The looks of `config.alignment_head`: (B, T, S), row t before word t is said."""
     layer, head = model.config.alignment_head
     return cross_maps(model, batch)[:, layer, head]
-
-
-def sinusoids(length: int, width: int) -> Tensor:
-    """Place p, dimension 2i and 2i + 1: sine and cosine of p / 10000^(2i / E). (length, E)"""
-    places = torch.arange(length)[:, None]
-    angles = places * 10_000.0 ** (-torch.arange(0, width, 2) / width)  # (length, E/2)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :width]

@@ -1,6 +1,9 @@
-"""The bars of benchmarks/core.py, held with room for a noisy machine. `make bench` prints them."""
+"""The bars of the core and the Transformer, held with room for a noisy machine.
 
-from benchmarks import core
+`make bench` prints them.
+"""
+
+from benchmarks import core, transformer
 
 ROOM = 1.15
 ATTEMPTS = 5
@@ -16,3 +19,23 @@ def test_core_keeps_its_bars() -> None:
         if not broken:
             return
     raise AssertionError(f"times as long as plain torch: {broken}; bars × {ROOM}: {core.BARS}")
+
+
+def test_training_step_is_as_fast_as_torch() -> None:
+    """Bar 1.0, the same room."""
+    ratios = []
+    for _ in range(ATTEMPTS):
+        ratios.append(transformer.training_step(rounds=8))
+        if ratios[-1] <= ROOM:
+            return
+    raise AssertionError(f"times as long as torch.nn.Transformer: {ratios}")
+
+
+def test_cached_decoding_is_faster() -> None:
+    """The bar is 5 times at 128 tokens; 4 leaves room for a noisy machine."""
+    speeds = []
+    for _ in range(3):
+        speeds.append(1 / transformer.cached_decoding(rounds=1))
+        if speeds[-1] >= 4:
+            return
+    raise AssertionError(f"times as fast as computing anew: {speeds}")

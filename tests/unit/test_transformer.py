@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attnlab import decoding, training
+from attnlab import checkpoints, decoding, training
 from attnlab.blocks import AddNorm, EncoderBlock, FeedForward, KVCache, LayerNorm
-from attnlab.data import EOS, PAD, Batch
+from attnlab.data import EOS, PAD, Batch, Pair, Vocabulary
 from attnlab.families import DecoderOnly, EncoderOnly, Hidden, hide
 from attnlab.heads import MultiHead
 from attnlab.transformer import (
@@ -22,6 +22,7 @@ from attnlab.transformer import (
     cross_entropy,
     cross_maps,
 )
+from attnlab.translator import Translator
 
 WIDTH, HEADS, LAYERS, HIDDEN = 24, 3, 2, 40  # nothing divides nicely by accident
 B, S, T = 5, 7, 6
@@ -328,7 +329,7 @@ def bad_batch(source: Tensor) -> None:
             lambda: DecoderOnly(replace(SMALL, positions="learned", longest=4))(
                 torch.full((1, 5), EOS)
             ),
-            "5 places are needed, but 4 were learned",
+            "places 0 to 4 are asked for, but only 0 to 3",
         ),
     ],
 )
@@ -343,3 +344,35 @@ def test_memory_replaces_context() -> None:
     torch.testing.assert_close(layer(x, memory=layer.keys_values(context)), layer(x, context))
     with pytest.raises(ValueError, match="x has shape"):
         layer(x[..., :5], memory=layer.keys_values(context))
+
+
+def test_translator_carries_it(tmp_path) -> None:
+    """The same translator as for the recurrent models, told apart by a kind in the header."""
+    torch.manual_seed(9)
+    source, target = Vocabulary("abcdefg"), Vocabulary("uvwxyz")
+    config = Config(
+        words=len(target), source_words=len(source), width=12, heads=2, alignment_head=(0, 1)
+    )
+    first = Translator(Transformer(config).eval(), source, target)
+    pairs = [
+        Pair(source=tuple("abc"), target=tuple("uv"), sure=frozenset({(0, 1)})),
+        Pair(source=tuple("g"), target=tuple("zyx"), sure=frozenset({(2, 0)})),
+    ]
+    again = Translator.load(first.save(tmp_path / "t.safetensors"))
+    assert first.kind == again.kind == "transformer"
+    assert list(again.model.config.alignment_head) == [0, 1]
+    sentences = [pair.source for pair in pairs]
+    assert again.translate(sentences) == first.translate(sentences)
+    assert again.translate(sentences, beam=3) == first.translate(sentences, beam=3)
+    for weights, pair in zip(again.align(pairs), pairs, strict=True):
+        assert weights.shape == (len(pair.target) + 1, len(pair.source) + 1)
+    assert 0 <= again.aer(pairs) <= 1
+    sent = again.to_browser()
+    assert sent["kind"] == "transformer"
+    assert sent["config"]["heads"] == 2
+    assert set(sent["arrays"]) == set(first.model.state_dict())
+
+    tensors, about = checkpoints.load(tmp_path / "t.safetensors")
+    checkpoints.save(tmp_path / "x.safetensors", tensors, {**about, "kind": "oracle"})
+    with pytest.raises(ValueError, match="kind 'oracle', but known are seq2seq, transformer"):
+        Translator.load(tmp_path / "x.safetensors")

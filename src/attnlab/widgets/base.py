@@ -26,26 +26,33 @@ def bundle(name: str) -> str:
     anywidget wants one self-contained module, and so does a page opened from a USB stick.
     Only `import { … } from "./file.js"` is understood; names must not clash between the files.
     """
-    parts: dict[str, str] = {}
-
-    def add(file: str, *, root: bool) -> None:
-        text = (STATIC / f"{file}.js").read_text(encoding="utf-8")
-        for needed in _IMPORT.findall(text):
-            if needed not in parts:
-                add(needed, root=False)
-        text = _IMPORT.sub("", text)
-        # The parts become private to the module; only the figure itself keeps its exports.
-        parts[file] = text if root else re.sub(r"^export ", "", text, flags=re.MULTILINE)
-
-    add(name, root=True)
-    return "\n".join(parts.values())
+    texts = {file: _IMPORT.sub("", _script(file)) for file in _parts(name)}
+    # The parts become private to the module; only the figure itself keeps its exports.
+    private = [
+        text if file == name else re.sub(r"^export ", "", text, flags=re.MULTILINE)
+        for file, text in texts.items()
+    ]
+    return "\n".join(private)
 
 
 def stylesheet(name: str) -> str:
-    """The shared style and, if there is one, the figure's own `static/NAME.css`."""
-    own = STATIC / f"{name}.css"
-    shared = (STATIC / "kit.css").read_text(encoding="utf-8")
-    return shared + (own.read_text(encoding="utf-8") if own.exists() else "")
+    """The shared style, then that of each part the figure is made of and its own, where given."""
+    files = [STATIC / f"{part}.css" for part in ("kit", *_parts(name))]
+    return "".join(
+        path.read_text(encoding="utf-8") for path in dict.fromkeys(files) if path.exists()
+    )
+
+
+def _script(file: str) -> str:
+    return (STATIC / f"{file}.js").read_text(encoding="utf-8")
+
+
+def _parts(name: str) -> list[str]:
+    """The files that `static/NAME.js` needs, each after those it needs itself; NAME is the last."""
+    parts: list[str] = []
+    for needed in _IMPORT.findall(_script(name)):
+        parts += [part for part in _parts(needed) if part not in parts]
+    return [*parts, name]
 
 
 class FigureError(traitlets.TraitError, ValueError):

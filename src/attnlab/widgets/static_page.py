@@ -7,7 +7,7 @@ from attnlab.widgets.base import STATIC, bundle
 
 SCRIPT, STYLE = "attnlab-widgets.js", "attnlab-widgets.css"
 # Parts that figures import, not figures themselves.
-_SHARED = {"kit", "math", "mount", "runtime"}
+_SHARED = {"alignment_view", "kit", "math", "mount", "runtime", "seq2seq_model"}
 
 
 def figures() -> list[str]:

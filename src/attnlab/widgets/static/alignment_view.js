@@ -1,0 +1,289 @@
+// What the figures of sequence-to-sequence models share: what was read, what was said, word by word, and a map
+// of where each word looked. A word here is any unit: a French word, a sound.
+import { button, context2d, make, nice, shorten, slider } from "./kit.js";
+
+/** @typedef {{text: string, hint?: string, end: boolean, probability: number, weights: ArrayLike<number> | null,
+ *   others: {text: string, probability: number}[]}} Said */
+
+/**
+ * The longest common subsequence: which of `said` stand in `gold` in the same order, and the other way round.
+ * @returns {{right: boolean[], found: boolean[]}}
+ */
+export function inOrder(said, gold) {
+  const n = said.length, m = gold.length, length = Array.from({ length: n + 1 }, () => new Int32Array(m + 1));
+  for (let i = n - 1; i >= 0; i--)
+    for (let j = m - 1; j >= 0; j--)
+      length[i][j] = said[i] === gold[j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
+  const right = Array(n).fill(false), found = Array(m).fill(false);
+  for (let i = 0, j = 0; i < n && j < m; ) {
+    if (said[i] === gold[j]) right[i++] = found[j++] = true;
+    else if (length[i + 1][j] >= length[i][j + 1]) i++;
+    else j++;
+  }
+  return { right, found };
+}
+
+/** A share as people say it; a certainty is never claimed by rounding. */
+export function percent(share) {
+  const text = share < 0.005 ? "<1" : share > 0.995 ? ">99" : nice(100 * share, 0);
+  return `${text}\u202f%`;
+}
+
+const stillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/**
+ * Play, pause, step, all: moves the trait `shown` from 0 to `total()`; −1 is all of it.
+ * A reader who asked for reduced motion sees everything at once, and can still step.
+ */
+export function player(figure, model, { total, unit, moved }) {
+  let timer = 0;
+  const place = () => { const shown = model.get("shown"); return shown < 0 ? total() : Math.min(shown, total()); };
+  const stop = () => { clearTimeout(timer); timer = 0; figure.schedule(paint); };
+  const go = (shown) => { moved(); figure.push("shown", shown); };
+  const forward = () => go(place() + 1 >= total() ? -1 : place() + 1);
+  const tick = () => {
+    if (place() >= total()) return stop();
+    forward();
+    timer = setTimeout(tick, 1000 / model.get("speed"));
+  };
+  function play() {
+    clearTimeout(timer);
+    if (stillness()) { stop(); return go(-1); }
+    if (place() >= total()) go(0);
+    timer = setTimeout(tick, 350 / model.get("speed"));
+    figure.schedule(paint);
+  }
+  const start = button("▶ Play", () => (timer ? stop() : play()));
+  const step = button("Step", () => { stop(); if (place() >= total()) go(total() > 1 ? 1 : -1); else forward(); });
+  const all = button("Show all", () => { stop(); go(-1); });
+  const speed = slider({
+    label: "Speed", min: 1, max: 12, step: 1, value: model.get("speed"),
+    format: (x) => `${nice(x, 0)} ${unit}/s`, input: (x) => figure.push("speed", x),
+  });
+  function paint() {
+    start.textContent = timer ? "⏸ Pause" : "▶ Play";
+    for (const node of [start, step, all]) node.disabled = total() === 0;
+    if (speed.value !== model.get("speed")) speed.value = model.get("speed");
+  }
+  figure.cleanup(() => clearTimeout(timer));
+  const node = make("div.al-av-player", { role: "group", "aria-label": `${unit} by ${unit}` }, start, step, all, speed);
+  return { node, place, paint, stop, restart: () => { stop(); go(stillness() ? -1 : 0); if (!stillness()) play(); } };
+}
+
+/** Words that are written together: l'homme, and no space before a comma. */
+export const touching = (text) => (text.endsWith("'") ? ["al-av-joins"] : text === "," ? ["al-av-joined"] : []);
+
+const LABELS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+const SLANT = Math.PI / 3.2;
+
+/**
+ * The whole view: `read` and `spoken` name the two sides, `name` a unit that is said, `one` the same in full, and
+ * `quote` writes a unit that was read. `show(result, shown)` takes
+ *   columns   what was read, one text each; `odd` marks those the model does not know
+ *   said      Said[], all of it; `shown` of them are visible
+ *   summary   the fixed context, when nothing was attended to
+ *   right     for each of `said`, is it right? null when nobody knows
+ */
+export function alignmentView(figure, { read, spoken, name, one, quote }) {
+  const source = make("div.al-av-words");
+  const target = make("div.al-av-words", { role: "group", "aria-label": `${spoken}: choose a ${one} to see where it looked` });
+  const readLine = make("div.al-av-line", {}, make("span.al-av-side", {}, read), source);
+  const saidLine = make("div.al-av-line", {}, make("span.al-av-side", {}, spoken), target);
+  const canvas = make("canvas.al-av-map", { role: "img" });
+  const scroll = make("div.al-av-scroll", {}, canvas);
+  const fixed = make("p.al-av-fixed");
+  const readout = make("div.al-readout.al-av-readout");
+  let result = { columns: [], said: [], summary: null, right: null }, shown = 0;
+  let picked = -1, hovered = -1, width = 0, layout = null;
+  let heads = [], buttons = [];
+
+  /** The word in the spotlight: under the pointer, chosen, or, on the way, the newest; −1 when all is said. */
+  function selected() {
+    for (const i of [hovered, picked]) if (i >= 0 && i < shown) return i;
+    return shown < result.said.length ? shown - 1 : -1;
+  }
+  function pick(i) { picked = i; repaint(); }
+  function hover(i) { if (i !== hovered) { hovered = i; repaint(); } }
+  const repaint = () => figure.schedule(paint);
+
+  function build() {
+    heads = result.columns.map((text, j) => {
+      const share = make("span.al-av-share"), odd = result.odd?.[j];
+      const label = make(`span.al-av-text${odd ? ".al-av-odd" : ""}`, { title: odd ? "a word it never met" : null }, shorten(text, 30) + (odd ? " ?" : ""));
+      const node = make("span.al-av-read", {}, label, share);
+      node.classList.add(...touching(text));
+      return { share, node };
+    });
+    source.replaceChildren(...heads.map(({ node }) => node));
+    buttons = result.said.map((word, i) => {
+      const node = button("", () => pick(i), { class: "al-button al-av-said", "aria-pressed": "false" });
+      node.append(make("span.al-av-text", {}, word.end ? "end" : shorten(word.text, 30)));
+      if (word.hint) node.append(make("span.al-av-hint", {}, word.hint));
+      const wrong = result.right && result.right[i] === false;
+      node.classList.toggle("al-av-wrong", Boolean(wrong));
+      node.classList.toggle("al-av-end", word.end);
+      if (wrong) node.append(make("span.al-av-cross", { title: "not in the reference" }, "✗"));
+      node.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") hover(i); });
+      node.addEventListener("pointerleave", () => hover(-1));
+      node.addEventListener("focus", () => { if (node.matches(":focus-visible")) pick(i); });
+      node.classList.add(...touching(word.text));
+      return node;
+    });
+    target.replaceChildren(...buttons);
+    layout = null;
+  }
+  target.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(event.target);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: shown - 1 }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    if (to >= 0 && to < shown) { pick(to); buttons[to].tabIndex = 0; buttons[to].focus(); }
+  });
+
+  function measure(ctx) {
+    const rows = result.said.map((word) => (word.end ? "end" : shorten(word.text, 16)));
+    const columns = result.columns.map((text) => shorten(text, 14));
+    const widest = (list) => Math.max(0, ...list.map((text) => ctx.measureText(text).width));
+    ctx.font = `600 13px ${LABELS}`;
+    const left = Math.ceil(widest(rows)) + 12, long = widest(columns);
+    const fit = (room) => Math.max(13, Math.min(38, Math.floor(room / columns.length), Math.floor(380 / rows.length)));
+    const flat = long < fit(width - left - 4) - 2;
+    const over = flat ? 0 : long * Math.cos(SLANT);
+    const cell = fit(width - left - over - 4), top = flat ? 22 : Math.ceil(long * Math.sin(SLANT)) + 14;
+    return {
+      rows, columns, left, top, cell, flat,
+      width: Math.ceil(left + cell * columns.length + Math.max(4, over - cell / 2 + 4)), height: top + cell * rows.length + 4,
+    };
+  }
+
+  function paintMap() {
+    layout ??= measure(canvas.getContext("2d"));
+    const { rows, columns, left, top, cell, flat } = layout, { theme } = figure, now = selected();
+    const ctx = context2d(canvas, layout.width, layout.height);
+    ctx.clearRect(0, 0, layout.width, layout.height);
+    const size = Math.min(13, cell - 1);
+    for (let i = 0; i < shown; i++)
+      for (let j = 0; j < columns.length; j++) {
+        const weight = result.said[i].weights[j];
+        ctx.fillStyle = theme.ramp(weight);
+        ctx.fillRect(left + j * cell, top + i * cell, cell - 1, cell - 1);
+        if (cell >= 26 && weight >= 0.05) {
+          ctx.fillStyle = theme.on(weight);
+          ctx.font = `10px ${LABELS}`;
+          ctx.textAlign = "center";
+          ctx.textBaseline = "middle";
+          ctx.fillText(nice(100 * weight, 0), left + (j + 0.5) * cell - 0.5, top + (i + 0.5) * cell);
+        }
+      }
+    ctx.strokeStyle = theme.line;
+    ctx.strokeRect(left - 0.5, top - 0.5, columns.length * cell, rows.length * cell);
+    ctx.textBaseline = "middle";
+    rows.forEach((text, i) => {
+      if (i >= shown) return;
+      ctx.textAlign = "right";
+      ctx.fillStyle = i === now ? theme.text : theme.muted;
+      ctx.font = `${i === now ? 600 : 400} ${size}px ${LABELS}`;
+      ctx.fillText(text, left - 7, top + (i + 0.5) * cell);
+    });
+    columns.forEach((text, j) => {
+      const bright = now >= 0 && result.said[now].weights[j] >= 0.2;
+      ctx.fillStyle = bright ? theme.text : theme.muted;
+      ctx.font = `${bright ? 600 : 400} ${size}px ${LABELS}`;
+      ctx.save();
+      ctx.translate(left + (j + 0.5) * cell, top - 6);
+      if (!flat) ctx.rotate(-SLANT);
+      ctx.textAlign = flat ? "center" : "left";
+      ctx.fillText(text, 0, flat ? -4 : 0);
+      ctx.restore();
+    });
+    if (now >= 0) {
+      ctx.strokeStyle = theme.text;
+      ctx.lineWidth = 2;
+      ctx.strokeRect(left - 1, top + now * cell - 1, columns.length * cell + 1, cell + 1);
+      ctx.lineWidth = 1;
+    }
+    canvas.setAttribute("aria-label", `Map of ${shown} rows (${spoken}) and ${columns.length} columns (${read}): the darker a cell, the more the ${name} looked there.`);
+  }
+
+  /** Without attention there is one row of numbers for all words: draw it as it is. */
+  function paintSummary() {
+    const { summary } = result, { theme } = figure;
+    const across = width < 520 ? 32 : 64, cell = Math.max(5, Math.min(12, Math.floor((width - 8) / across)));
+    const ctx = context2d(canvas, across * cell + 1, Math.ceil(summary.length / across) * cell + 1);
+    ctx.clearRect(0, 0, across * cell + 1, canvas.height);
+    summary.forEach((value, i) => {
+      ctx.fillStyle = theme.ramp((value + 1) / 2);
+      ctx.fillRect((i % across) * cell, Math.floor(i / across) * cell, cell - 1, cell - 1);
+    });
+    canvas.setAttribute("aria-label", `The ${summary.length} numbers that stand for the whole ${name === "sound" ? "word" : "sentence"}.`);
+  }
+
+  function where(weights) {
+    const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
+    return order.filter((j, rank) => rank === 0 || weights[j] >= 0.03).slice(0, 4)
+      .map((j) => `${quote(result.columns[j])} ${percent(weights[j])}`).join(", ");
+  }
+  function describe() {
+    const now = selected();
+    if (now < 0) return shown ? `Point at a ${one}, or choose one and use ← →, to see ${result.summary ? "how sure the model was" : "where it looked"}.` : "";
+    const word = result.said[now], others = word.others.map(({ text, probability }) => `${text === "<eos>" ? "end" : text} ${percent(probability)}`);
+    const said = `${word.end ? "The end mark" : quote(word.text)} was said with ${percent(word.probability)}; next best: ${others.join(", ")}.`;
+    return word.weights ? `${said} It looked at ${where([...word.weights])}.` : said;
+  }
+
+  function paint() {
+    if (!width) return;
+    const now = selected(), weights = now >= 0 ? result.said[now].weights : null;
+    heads.forEach(({ node, share }, j) => {
+      const weight = weights ? weights[j] : 0;
+      node.style.background = weights ? figure.theme.ramp(weight) : "";
+      node.style.color = weights ? figure.theme.on(weight) : "";
+      share.textContent = weights && weight >= 0.03 ? nice(100 * weight, 0) : "";
+    });
+    buttons.forEach((node, i) => {
+      node.classList.toggle("al-av-unsaid", i >= shown);
+      node.disabled = i >= shown;
+      node.setAttribute("aria-pressed", String(i === now));
+      node.tabIndex = i === Math.max(0, now) ? 0 : -1; // one stop for the Tab key, arrows within
+    });
+    const any = result.said.length > 0;
+    readLine.hidden = saidLine.hidden = scroll.hidden = !any;
+    fixed.hidden = !any || !result.summary;
+    if (any && result.summary) {
+      fixed.textContent = `Without attention the ${read} ${name === "sound" ? "word" : "sentence"} becomes these ${result.summary.length} numbers, whatever its length, ` +
+        `and every ${name} must be made from them: there is nowhere to look.`;
+      paintSummary();
+    } else if (any) paintMap();
+    readout.hidden = !any;
+    readout.textContent = describe();
+  }
+
+  const rowAt = (event) => {
+    if (!layout || result.summary) return -1;
+    const box = canvas.getBoundingClientRect(); // slides are zoomed
+    const row = Math.floor((((event.clientY - box.top) / box.height) * layout.height - layout.top) / layout.cell);
+    return row >= 0 && row < shown ? row : -1;
+  };
+  canvas.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") hover(rowAt(event)); });
+  canvas.addEventListener("pointerleave", () => hover(-1));
+  canvas.addEventListener("click", (event) => { const row = rowAt(event); if (row >= 0) pick(row); });
+  figure.onTheme(repaint);
+  figure.onResize((wide) => {
+    // On a wide screen words and map stand side by side.
+    figure.body.classList.toggle("al-av-wide", wide >= 940);
+    width = wide >= 940 ? wide * 0.52 : wide;
+    layout = null;
+    paint();
+  });
+
+  return {
+    words: [readLine, saidLine], map: make("div.al-av-where", {}, fixed, scroll), readout, selected,
+    /** Forget what was chosen: the newest word is in the spotlight again. */
+    release: () => { picked = -1; },
+    show(next, visible) {
+      if (next !== result) { result = next; picked = hovered = -1; build(); }
+      shown = visible;
+      repaint();
+    },
+  };
+}

@@ -1,0 +1,225 @@
+// English to French in the browser: a trained translator, word by word, with and without attention.
+import { button, choice, frame, make, shorten, toggle } from "./kit.js";
+import { alignmentView, inOrder, player, touching } from "./alignment_view.js";
+import { seq2seqModel } from "./seq2seq_model.js";
+
+const MOST = 60; // words; longer texts are refused with a sentence
+
+// What people write, in words of the corpus. As CONTRACTIONS in browser_translator.py.
+const CONTRACTIONS = [["can't", "cannot"], ["can not", "cannot"], ["n't", " not"], ["i'm", "i am"], ["'re", " are"], ["'ve", " have"]];
+
+/** Text to words: lower case, commas apart, full stops gone; `left` lists the other signs, each once. */
+export function readEnglish(text) {
+  // A joiner or a variation selector belongs to an emoji and is nothing by itself.
+  let plain = text.normalize("NFC").toLowerCase().replace(/[’‘]/g, "'").replace(/[\u200d\ufe0f]/g, "");
+  for (const [short, long] of CONTRACTIONS) plain = plain.split(short).join(long);
+  const words = plain.match(/\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*|,/gu) ?? [];
+  return { words, left: [...new Set(plain.match(/[^\p{L}\p{M}\p{C}\p{Z}\s,.!?;:'"“”]/gu) ?? [])] };
+}
+
+/** How many letters to add, drop, change or swap with their neighbour (Damerau and Levenshtein). */
+export function distance(a, b) {
+  let before = [], row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) next[j] = Math.min(next[j], before[j - 2] + 1);
+    }
+    [before, row] = [row, next];
+  }
+  return row[b.length];
+}
+
+/** Up to three known words that the reader may have meant: few letters differ, or they begin alike. */
+export function suggestions(word, known) {
+  if (word.length > 30) return [];
+  const near = known.flatMap((other) => {
+    const d = distance(word, other), alike = other.length > 3 && word.startsWith(other.slice(0, 4));
+    return d <= Math.max(1, Math.floor(word.length / 3)) || alike ? [[d, other]] : [];
+  });
+  return near.sort(([d, a], [e, b]) => d - e || (a < b ? -1 : 1)).slice(0, 3).map(([, other]) => other);
+}
+
+/** French words as they are written: l' homme → l'homme. */
+export const writeFrench = (words) => words.join(" ").replaceAll("' ", "'").replaceAll(" ,", ",");
+
+const SILENT = new Set(["<pad>", "<bos>", "<eos>"]);
+const count = (n, word) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ",")} ${word}${n === 1 ? "" : "s"}`;
+
+function render(context) {
+  const { model } = context;
+  const figure = frame(context, { name: "browser-translator", numbers });
+
+  // --- the models, made when first asked for
+  const made = new Map();
+  function translator(key) {
+    const sent = model.get(key);
+    if (!sent?.arrays) return null;
+    if (made.get(key)?.sent !== sent) made.set(key, { sent, model: seq2seqModel(sent) });
+    return made.get(key).model;
+  }
+  const inUse = () => {
+    const [first, second] = model.get("attention") ? ["attending", "fixed"] : ["fixed", "attending"];
+    return translator(first) ?? translator(second);
+  };
+  const vocabulary = () => (model.get("attending")?.source ?? model.get("fixed").source).slice(4);
+
+  // --- what is said, from the text and the switch; computed once
+  let memo = { words: "", net: null, examples: null, result: null };
+  const nothing = { columns: [], said: [], summary: null, right: null, finished: true };
+  function translation() {
+    const net = inUse(), { words } = readEnglish(model.get("text")), key = words.join(" "), examples = model.get("examples");
+    if (memo.net === net && memo.words === key && memo.examples === examples) return memo.result;
+    let result = nothing;
+    if (words.length && words.length <= MOST) {
+      const { steps, summary, finished } = net.greedy(words);
+      const example = examples.find((pair) => pair.source.join(" ") === key);
+      const order = example ? inOrder(steps.filter((s) => !s.end).map((s) => s.text), example.target) : null;
+      result = {
+        columns: [...words, "end"], odd: words.map((word) => !net.knows(word)), said: steps, summary: net.config.kind === "none" ? summary : null,
+        right: order?.right ?? null, found: order?.found ?? null, gold: example?.target ?? null, finished,
+      };
+    }
+    memo = { net, words: key, examples, result };
+    return result;
+  }
+  function unknown() {
+    const net = inUse(), { words } = readEnglish(model.get("text"));
+    return words.length > MOST ? [] : [...new Set(words.filter((word) => !net.knows(word)))];
+  }
+
+  function numbers() {
+    const result = translation(), shown = control.place(), said = result.said.slice(0, shown), { words, left } = readEnglish(model.get("text"));
+    const now = view.selected();
+    return {
+      words: words.slice(0, MOST), left, unknown: unknown(), suggestions: Object.fromEntries(unknown().map((word) => [word, suggestions(word, vocabulary())])),
+      kind: inUse().config.kind, speed: model.get("speed"), shown, total: result.said.length, finished: result.finished,
+      french: said.filter(({ end }) => !end).map(({ text }) => text), translation: french(said),
+      probability: said.map(({ probability }) => probability),
+      weights: result.summary ? [] : said.map(({ weights }) => [...weights]),
+      summary: result.summary ?? [], selected: now, looked: now >= 0 && said[now]?.weights ? [...said[now].weights] : [],
+      gold: result.gold ? writeFrench(result.gold) : "", right: result.right ? result.right.slice(0, shown) : [],
+    };
+  }
+  const french = (said) => writeFrench(said.filter(({ text }) => !SILENT.has(text)).map(({ text }) => text));
+
+  // --- controls
+  const menu = choice({ label: "Example", options: [], value: "", input: (text) => { if (text) begin(text); } });
+  menu.classList.add("al-av-menu");
+  const entry = make("input", { type: "text", "aria-label": "English sentence", autocomplete: "off", autocapitalize: "none", spellcheck: "false", placeholder: "Type an English sentence" });
+  const form = make("form.al-av-entry", { onsubmit: (event) => { event.preventDefault(); begin(entry.value); } }, entry, make("button.al-button", { type: "submit" }, "Translate"));
+  entry.addEventListener("change", () => { if (entry.value !== model.get("text")) begin(entry.value); });
+  const switched = toggle({ label: "Attention", value: model.get("attention"), input: (on) => figure.push("attention", on) });
+  const control = player(figure, model, { total: () => translation().said.length, unit: "words", moved: () => view.release() });
+  figure.controls.append(menu, switched, form, control.node);
+
+  const view = alignmentView(figure, { read: "English", spoken: "French", name: "word", one: "French word", quote: (text) => (text === "end" ? "the end" : `“${shorten(text, 30)}”`) });
+  const note = make("div.al-av-note", { role: "status" });
+  const gold = make("div.al-av-words"), goldLine = make("div.al-av-line", {}, make("span.al-av-side", {}, "Reference"), gold);
+  const verdict = make("div.al-av-verdict");
+  const list = make("p"), known = make("details.al-av-known", {}, make("summary"), list);
+  figure.body.append(note, make("div.al-av-told", {}, ...view.words, goldLine, verdict, view.readout), view.map, known);
+
+  function begin(text) {
+    figure.push("text", text);
+    control.restart();
+  }
+
+  function fillMenu() {
+    const pairs = model.get("examples").map(({ source }) => {
+      const text = source.join(" ").replaceAll(" ,", ",");
+      return [text, `${shorten(text, 52)} (${count(source.length, "word")})`];
+    });
+    menu.fill([["", "your own sentence"], ...pairs]);
+    menu.hidden = pairs.length === 0;
+  }
+  function fillKnown() {
+    const words = vocabulary().filter((word) => word !== ",");
+    known.querySelector("summary").textContent = `The ${words.length} English words it knows`;
+    list.textContent = words.join(" ");
+  }
+
+  /** Sentences about the text: what could not be read, what the model never learned. Each is a list of parts. */
+  function notes() {
+    const text = model.get("text"), { words, left } = readEnglish(text), lost = unknown(), trained = model.get("trained");
+    const out = [];
+    if (!words.length) out.push([`${text.trim() ? "There is no English word in this." : "Nothing to translate yet."} Type a sentence, or choose an example.`]);
+    if (words.length > MOST) out.push([`This text has ${count(words.length, "word")}, too many to show: up to ${MOST}, please. Your text is still in the box.`]);
+    if (words.length && left.length) out.push([`Only letters and commas are read. Left out: ${left.slice(0, 8).join(" ")}${left.length > 8 ? " …" : ""}`]);
+    for (const word of lost.slice(0, 3)) {
+      const close = suggestions(word, vocabulary());
+      out.push([
+        `“${shorten(word, 24)}” is a word the translators never met: they will guess. `,
+        ...(close.length ? ["Did you mean ", ...close.map((other) => button(other, () => replace(word, other))), "?"] : []),
+      ]);
+    }
+    if (lost.length > 3) out.push([`And ${count(lost.length - 3, "more word")} that they never met.`]);
+    if (lost.length) out.push(["The words they know are listed at the end of this figure."]);
+    if (trained && words.length > trained && words.length <= MOST)
+      out.push([`This sentence has ${count(words.length, "word")}, but the longest one in training had ${trained}. Expect mistakes: nobody taught the models to go on.`]);
+    if (!translation().finished) out.push(["The model never said that its sentence ends, so it was stopped."]);
+    return out.map((parts) => make("p", {}, ...parts));
+  }
+  function replace(word, other) {
+    const apart = model.get("text").normalize("NFC").split(/(\p{L}+)/gu);
+    begin(apart.map((part) => (part.toLowerCase() === word ? other : part)).join(""));
+  }
+
+  let noted = "";
+  function paintNote() {
+    const key = `${model.get("text")}\n${inUse().config.kind}\n${model.get("trained")}`;
+    if (key === noted) return;
+    noted = key;
+    const parts = notes();
+    note.replaceChildren(...parts);
+    note.hidden = parts.length === 0;
+    note.classList.toggle("al-error", parts.length > 0);
+  }
+
+  function paintGold(result, shown) {
+    goldLine.hidden = !result.gold;
+    verdict.hidden = !result.gold || shown < result.said.length;
+    if (!result.gold) return;
+    gold.replaceChildren(...result.gold.map((word, j) => {
+      const node = make("span.al-av-gold", {}, word);
+      node.classList.add(...touching(word), ...(result.found[j] || verdict.hidden ? [] : ["al-av-missed"]));
+      return node;
+    }));
+    const wrong = result.right.filter((ok) => !ok).length, missed = result.found.filter((ok) => !ok).length;
+    const parts = [
+      ...(wrong ? [`✗ marks ${count(wrong, "word")} that the reference does not have here.`] : []),
+      ...(missed ? [`Dashed: ${count(missed, "word")} of the reference ${missed === 1 ? "is" : "are"} missing.`] : []),
+    ];
+    verdict.textContent = parts.join(" ") || "✓ Every word is right.";
+  }
+
+  let spoken = "";
+  function paint() {
+    const result = translation(), shown = control.place(), text = model.get("text");
+    if (entry.value !== text && document.activeElement !== entry) entry.value = text;
+    const words = readEnglish(text).words.join(" ").replaceAll(" ,", ",");
+    menu.value = model.get("examples").some(({ source }) => source.join(" ").replaceAll(" ,", ",") === words) ? words : "";
+    switched.hidden = !model.get("attending")?.arrays || !model.get("fixed")?.arrays;
+    if (switched.value !== model.get("attention")) switched.value = model.get("attention");
+    control.paint();
+    paintNote();
+    paintGold(result, shown);
+    view.show(result, shown);
+    const done = result.said.length > 0 && shown === result.said.length ? french(result.said) : "";
+    if (done && done !== spoken) figure.say(`${inUse().config.kind === "none" ? "Without attention" : "With attention"}: ${done}.`);
+    spoken = done;
+  }
+  entry.value = model.get("text");
+  fillMenu();
+  fillKnown();
+  paint();
+  const repaint = () => figure.schedule(paint);
+  figure.on("text", () => { entry.value = model.get("text"); repaint(); });
+  figure.on(["attention", "shown", "speed", "trained"], repaint);
+  figure.on("examples", () => { fillMenu(); repaint(); });
+  figure.on(["attending", "fixed"], () => { fillKnown(); noted = ""; repaint(); });
+  return figure.dispose;
+}
+
+export default { render };

@@ -1,0 +1,104 @@
+// The translators of `attnlab.seq2seq` in the browser: a GRU that reads in both directions, a GRU that writes,
+// and between them one fixed context or attention (additive, dot, bilinear). Twin: src/attnlab/seq2seq.py, with
+// order = "after": the decoder's state reads the last word first, then attends.
+//
+// S source length (the end mark included), H hidden width, E embedding width, V target words.
+import { argmax, linear, matVec, rowOf, sigmoid, tensors } from "./runtime.js";
+import { matmul, scores, softmax } from "./math.js";
+
+export const PAD = 0, BOS = 1, EOS = 2, UNK = 3;
+
+/** h' = (1 − z) n + z h: torch's GRU, whose gates r, z, n are stacked along the rows of its weights. */
+export function gruStep(cell, x, h) {
+  const H = h.length, next = new Float32Array(H);
+  const i = matVec(cell.fromInput, x, cell.inputBias); // (3H)
+  const s = matVec(cell.fromState, h, cell.stateBias); // (3H)
+  for (let k = 0; k < H; k++) {
+    const reset = sigmoid(i[k] + s[k]), update = sigmoid(i[H + k] + s[H + k]);
+    const fresh = Math.tanh(i[2 * H + k] + reset * s[2 * H + k]);
+    next[k] = (1 - update) * fresh + update * h[k];
+  }
+  return next;
+}
+
+/**
+ * A translator, from what `Translator.to_browser()` sends.
+ * `start(numbers)` reads a sentence, `step(state, last)` says the next word, `greedy(words)` does all of it.
+ */
+export function seq2seqModel({ config, source, target, arrays }) {
+  const w = tensors(arrays), H = config.hidden, number = new Map(source.map((word, i) => [word, i]));
+  const cell = (name, end = "") => ({
+    fromInput: w[`${name}.weight_ih_l0${end}`], fromState: w[`${name}.weight_hh_l0${end}`],
+    inputBias: w[`${name}.bias_ih_l0${end}`], stateBias: w[`${name}.bias_hh_l0${end}`],
+  });
+  const forwards = cell("encoder.gru"), backwards = cell("encoder.gru", "_reverse"), decoder = cell("gru");
+
+  /** What a query is compared with; computed once a sentence. */
+  function keysOf(annotations) {
+    if (config.kind === "additive") return linear(annotations, w["context.score.key.weight"]); // (S, H)
+    if (config.kind === "dot") return linear(annotations, w["context.key.weight"]); // (S, H)
+    return annotations; // (S, 2H)
+  }
+
+  /** Read the source, end mark included: the annotations h_i know both sides of word i. */
+  function start(numbers) {
+    const S = numbers.length, annotations = new Float32Array(S * 2 * H);
+    const vectors = numbers.map((n) => rowOf(w["encoder.embedding.weight"], n));
+    const read = (gru, order, offset) => {
+      let h = new Float32Array(H);
+      for (const i of order) annotations.set((h = gruStep(gru, vectors[i], h)), i * 2 * H + offset);
+      return h;
+    };
+    const places = [...numbers.keys()], summary = new Float32Array(2 * H);
+    summary.set(read(forwards, places, 0), 0);
+    summary.set(read(backwards, places.reverse(), H), H);
+    const hidden = matVec(w["bridge.weight"], summary, w["bridge.bias"]).map(Math.tanh);
+    return { hidden, annotations, keys: keysOf(annotations), summary, length: S };
+  }
+
+  /** How well the decoder's state s matches each annotation: (S). */
+  function scoresOf(s, { keys, length: S }) {
+    if (config.kind === "dot") return scores(s, keys, 1, S, H).map((z) => z / Math.sqrt(H));
+    if (config.kind === "bilinear") return scores(matmul(s, w["context.score.weight"].data, 1, H, 2 * H), keys, 1, S, 2 * H);
+    const query = matVec(w["context.score.query.weight"], s, w["context.score.query.bias"]); // (H)
+    const v = w["context.score.out.weight"].data, out = new Float64Array(S);
+    for (let i = 0; i < S; i++) for (let k = 0; k < H; k++) out[i] += v[k] * Math.tanh(query[k] + keys[i * H + k]);
+    return out;
+  }
+
+  /** One word: the last one goes in; logits (V), the weights α (S, or null for a fixed context), the new state. */
+  function step(state, last) {
+    const s = gruStep(decoder, rowOf(w["embedding.weight"], last), state.hidden);
+    const weights = config.kind === "none" ? null : softmax(scoresOf(s, state));
+    const context = weights ? matmul(weights, state.annotations, 1, state.length, 2 * H) : state.summary;
+    const both = new Float32Array(3 * H);
+    both.set(s, 0);
+    both.set(context, H);
+    const read = matVec(w["readout.weight"], both, w["readout.bias"]).map(Math.tanh);
+    return { logits: matVec(w["out.weight"], read, w["out.bias"]), weights, state: { ...state, hidden: s } };
+  }
+
+  const encode = (words) => [...words.map((word) => number.get(word) ?? UNK), EOS];
+
+  /**
+   * The likeliest word again and again, until the end mark or, as `Translator.translate`, 2 · words + 5 of them.
+   * A step has the word's number and text, its probability, the runners-up, and where it looked (S).
+   */
+  function greedy(words, longest = 2 * words.length + 5) {
+    let state = start(encode(words)), last = BOS;
+    const steps = [], { summary } = state;
+    while (steps.length < longest && !(steps.length && last === EOS)) {
+      const said = step(state, last), shares = softmax(said.logits);
+      ({ state } = said);
+      last = argmax(said.logits);
+      const others = [...shares.keys()].filter((n) => n !== last).sort((a, b) => shares[b] - shares[a]).slice(0, 2);
+      steps.push({
+        number: last, text: target[last], end: last === EOS, probability: shares[last], weights: said.weights,
+        others: others.map((n) => ({ text: target[n], probability: shares[n] })),
+      });
+    }
+    return { steps, summary, finished: last === EOS };
+  }
+
+  return { config, target, encode, start, step, greedy, knows: (word) => number.has(word) && number.get(word) > UNK };
+}

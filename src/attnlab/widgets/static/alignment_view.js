@@ -91,7 +91,7 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
   const saidLine = make("div.al-av-line", {}, make("span.al-av-side", {}, spoken), target);
   const canvas = make("canvas.al-av-map", { role: "img" });
   const scroll = make("div.al-av-scroll", {}, canvas);
-  const fixed = make("p.al-av-fixed");
+  const fixed = make("p.al-av-fixed"), key = make("p.al-av-key");
   const readout = make("div.al-readout.al-av-readout");
   let result = { columns: [], said: [], summary: null, right: null }, shown = 0;
   let picked = -1, hovered = -1, width = 0, layout = null;
@@ -102,7 +102,7 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     for (const i of [hovered, picked]) if (i >= 0 && i < shown) return i;
     return shown < result.said.length ? shown - 1 : -1;
   }
-  function pick(i) { picked = i; repaint(); }
+  function pick(i) { picked = i; repaint(); figure.say(describe()); }
   function hover(i) { if (i !== hovered) { hovered = i; repaint(); } }
   const repaint = () => figure.schedule(paint);
 
@@ -122,7 +122,7 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
       const wrong = result.right && result.right[i] === false;
       node.classList.toggle("al-av-wrong", Boolean(wrong));
       node.classList.toggle("al-av-end", word.end);
-      if (wrong) node.append(make("span.al-av-cross", { title: "not in the reference" }, "✗"));
+      if (wrong) node.append(make("span.al-av-cross", { "aria-hidden": "true" }, "✗"), make("span.al-sr", {}, " (not in the reference)"));
       node.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") hover(i); });
       node.addEventListener("pointerleave", () => hover(-1));
       node.addEventListener("focus", () => { if (node.matches(":focus-visible")) pick(i); });
@@ -249,6 +249,9 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     const any = result.said.length > 0;
     readLine.hidden = saidLine.hidden = scroll.hidden = !any;
     fixed.hidden = !any || !result.summary;
+    key.hidden = !any || Boolean(result.summary);
+    key.textContent = `A row for each ${one}, in the order they were said; its colours say how much it looked at each column, and add up to 100\u202f%.`;
+    source.classList.toggle("al-av-flat", Boolean(result.summary));
     if (any && result.summary) {
       fixed.textContent = `Without attention the ${read} ${name === "sound" ? "word" : "sentence"} becomes these ${result.summary.length} numbers, whatever its length, ` +
         `and every ${name} must be made from them: there is nowhere to look.`;
@@ -277,7 +280,7 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
   });
 
   return {
-    words: [readLine, saidLine], map: make("div.al-av-where", {}, fixed, scroll), readout, selected,
+    words: [readLine, saidLine], map: make("div.al-av-where", {}, fixed, scroll, key), readout, selected,
     /** Forget what was chosen: the newest word is in the spotlight again. */
     release: () => { picked = -1; },
     show(next, visible) {

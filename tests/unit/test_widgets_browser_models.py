@@ -11,6 +11,8 @@ from attnlab.data import Pair, Vocabulary, pronunciation
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pronunciation import SOUNDS_LIKE
 from attnlab.seq2seq import Config, Seq2Seq
+from attnlab.transformer import Config as TransformerConfig
+from attnlab.transformer import Transformer
 from attnlab.translator import Translator
 from attnlab.widgets import BrowserTranslator, Pronouncer
 from attnlab.widgets.base import STATIC, FigureError, LiveFigure, bundle, stylesheet
@@ -27,6 +29,11 @@ def made(kind="additive", source=SOURCE, target=TARGET, **config) -> Translator:
     sizes = {"source_words": len(source), "target_words": len(target), "embedding": 3, "hidden": 5}
     torch.manual_seed(0)
     return Translator(Seq2Seq(Config(kind=kind, **sizes, **config)), source, target)
+
+
+def transformer() -> Translator:
+    sizes = {"source_words": len(SOURCE), "words": len(TARGET)}
+    return Translator(Transformer(TransformerConfig(**sizes)), SOURCE, TARGET)
 
 
 def speaker(**config) -> Translator:
@@ -131,6 +138,7 @@ def test_what_is_sent_is_the_model():
     [
         (lambda: BrowserTranslator(), "no translator was given"),
         (lambda: BrowserTranslator(made().model), "attending is a Seq2Seq"),
+        (lambda: BrowserTranslator(transformer()), "holds a Transformer"),
         (lambda: BrowserTranslator(made("none")), "give it as fixed="),
         (lambda: BrowserTranslator(made(), made("dot")), "kind='dot'"),
         (lambda: BrowserTranslator(made(order="before")), "order='before'"),

@@ -55,7 +55,7 @@ def twin(state: dict[str, Any], numbers: Any) -> dict[str, Any]:
         "selected": now,
         "looked": weights[now] if now >= 0 else [],
         "most": most,
-        "overlooked": [place for place, weight in enumerate(most) if weight < 0.15],
+        "overlooked": [place for place, weight in enumerate(most) if weight < 0.2],
         "gold": " ".join(gold),
         "right": numbers["right"],
     }

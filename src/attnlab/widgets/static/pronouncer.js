@@ -4,7 +4,7 @@ import { alignmentView, inOrder, player } from "./alignment_view.js";
 import { seq2seqModel } from "./seq2seq_model.js";
 
 const LONGEST_WORD = 40; // letters
-const HARDLY = 0.15; // a letter whose largest weight is below this was hardly looked at
+const HARDLY = 0.2; // a letter whose largest weight is below this was hardly looked at
 
 /**
  * What was typed, as words of the letters a–z and the apostrophe. Accents are taken off (é is read as e);

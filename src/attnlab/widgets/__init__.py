@@ -8,6 +8,7 @@ from attnlab.widgets.pronouncer import Pronouncer
 from attnlab.widgets.quiz import Quiz
 from attnlab.widgets.scale_histogram import ScaleHistogram
 from attnlab.widgets.softmax_temperature import SoftmaxTemperature
+from attnlab.widgets.transformer_stepper import TransformerStepper
 
 __all__ = [
     "AttentionHeatmap",
@@ -18,4 +19,5 @@ __all__ = [
     "Quiz",
     "ScaleHistogram",
     "SoftmaxTemperature",
+    "TransformerStepper",
 ]

@@ -7,7 +7,11 @@ from attnlab.widgets.base import STATIC, bundle
 
 SCRIPT, STYLE = "attnlab-widgets.js", "attnlab-widgets.css"
 # Parts that figures import, not figures themselves.
-_SHARED = {"alignment_view", "kit", "math", "mount", "runtime", "seq2seq_model"}
+_SHARED = {
+    *("kit", "math", "mount", "runtime", "sentence"),
+    *("alignment_view", "seq2seq_model"),
+    *("transformer_model", "transformer_view"),
+}
 
 
 def figures() -> list[str]:

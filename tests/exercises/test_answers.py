@@ -79,7 +79,7 @@ def test_the_chapter_agrees_with_the_checker(id, tmp_path):
     """The heading has the checker's number and title; the check cell hands over the function."""
     part, exercise = PARTS[id], EXERCISES[id]
     heading = part.cells["exercise"].splitlines()[0]
-    assert f"Exercise {id.lstrip('0')} " in heading
+    assert f"Exercise {id.removeprefix('0')} " in heading
     assert exercise.title in heading
     asked = []
     space = part.run("solution", tmp_path)

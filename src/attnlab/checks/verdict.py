@@ -41,7 +41,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        name = f"{self.id.lstrip('0')} {self.title}".strip()
+        name = f"{self.id.removeprefix('0')} {self.title}".strip()
         if self.passed:
             return f"{name}: all properties hold."  # no count: executed notebooks hold this text
         if self.unfinished:

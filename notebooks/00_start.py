@@ -1,0 +1,824 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 0
+#     title: Start here
+#     minutes: 60
+#     summary: Chop anything into tokens, give each token a vector, and find directions that mean something. Plus a map of the course, its notation, and how to work with it.
+# ---
+
+# %% [markdown]
+# # 0 · Start here
+#
+# A Transformer never sees a word, a picture or a sound. It sees a table of numbers. This chapter is about how anything becomes such a table,
+# and it shows you around: the map of the course, how to run it, how to read its figures.
+#
+# At the end you can
+#
+# - chop a text, a picture and a sound into tokens, and say how many there are and how wide;
+# - explain what an embedding is, and compute which words lie near each other;
+# - find *king − man + woman* on real vectors, and say what is wrong with the famous story;
+# - run a chapter, check an exercise, read a heatmap.
+#
+# Run the cells as you read (`Shift` + `Enter`), and change things. Nothing can break.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Start here
+#
+# attnlab · chapter 0
+#
+# Chop anything into chunks. Give each chunk a vector.
+
+# %% [markdown] tags=["notes"]
+# 25 minutes. History (5), tokens (8), vectors with meaning (8), how the course works (4). Every figure is live: let somebody from the room choose the words.
+
+# %%
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import nn
+
+from attnlab import figures, tokens
+from attnlab.checks import check
+from attnlab.pretrained import minilm
+from attnlab.reproducible import seed
+from attnlab.widgets import (
+    AttentionHeatmap,
+    Chopper,
+    Quiz,
+    Timeline,
+    WordDirections,
+)
+
+figures.use_style()
+torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · The question
+#
+# A network multiplies and adds. So *cat* must become numbers. Which ones?
+#
+# The obvious idea: number the words. Put a dictionary in the order of the alphabet and take the place of each word. **Guess first:** with such numbers, which
+# words are the neighbours of *king*?
+#
+# We take the dictionary of a real model, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084)): all its entries that are plain words of three letters or more.
+
+# %%
+tokenizer, encoder = minilm()
+vocabulary = tokenizer.get_vocab()
+words = sorted(
+    w for w in vocabulary if w.isalpha() and w.isascii() and len(w) > 2
+)
+number = {word: i for i, word in enumerate(words)}
+i = number["king"]
+print(f"{len(words):,} words; king is number {i:,}")
+print("its neighbours:", words[i - 3 : i], words[i + 1 : i + 4])
+
+# %% [markdown]
+# A network that thinks in such numbers finds *kinetic* similar to *king*. How bad is that? Take pairs of words that belong together, and for each pair a stranger.
+# Is the partner nearer than the stranger?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Which number is *cat*?
+#
+# Number the words by the alphabet. Is *queen* nearer to *king* than a random word is?
+
+# %%
+PAIRS = """king queen, cat dog, river lake, doctor nurse, apple banana, paris london,
+monday friday, red blue, walk run, happy glad, car truck, teacher student,
+guitar piano, bread butter, winter summer, father mother, gold silver, north south,
+book novel, hammer nail""".replace("\n", " ").split(", ")
+pairs = [tuple(pair.split()) for pair in PAIRS]
+
+seed(0)
+strangers = [words[j] for j in torch.randint(len(words), (len(pairs),))]
+wins = sum(
+    abs(number[a] - number[b]) < abs(number[a] - number[stranger])
+    for (a, b), stranger in zip(pairs, strangers)
+)
+print(f"by number: the partner is nearer in {wins} of {len(pairs)} cases")
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(f"by number: the partner is nearer in {wins} of {len(pairs)} cases")
+
+# %% [markdown] tags=["notes"]
+# A coin would get 10. Alphabet numbers carry no meaning at all. One number per word is also too little: near in which sense?
+
+# %% [markdown]
+# About what a coin would get. The trouble is deeper than the alphabet: **one** number puts all words on a line. But *king* should be near *queen* because of the crown, and near *man*
+# because of the gender, and neither should push *queen* and *man* together. A line has no room for that. A space has.
+#
+# ## 2 · By hand
+#
+# Give every word several numbers, one for each thing we want to say about it. Three are enough to begin with:
+#
+# | word | royal | female | young |
+# |---|---|---|---|
+# | king | 1 | 0 | 0 |
+# | queen | 1 | 1 | 0 |
+# | man | 0 | 0 | 0 |
+# | woman | 0 | 1 | 0 |
+# | prince | 1 | 0 | 1 |
+#
+# A word is now a **vector**, a point in space, and a *direction* has a meaning: from *man* to *woman* is one step along *female*. Take that step from *king*:
+#
+# $$\underbrace{\text{king}}_{(1,0,0)} - \underbrace{\text{man}}_{(0,0,0)} + \underbrace{\text{woman}}_{(0,1,0)} = (1,1,0) = \text{queen}$$
+
+# %%
+names = ["king", "queen", "man", "woman", "prince"]
+table = torch.tensor(
+    [[1.0, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 1]]
+)  # (5 words, 3 numbers)
+king, queen, man, woman, prince = table
+result = king - man + woman  # (3,)
+distance = (table - result).norm(dim=-1)  # (5,)
+print("king − man + woman =", result)
+print("nearest:", names[distance.argmin()])
+
+# %% [markdown]
+# **Try it:** what is *prince − man + woman*? Which row would you add to the table, so that the answer has a name?
+#
+# ### Looking up is multiplying
+#
+# The table is called an **embedding**. Choosing row 3 of it can be written as a product: a vector that is 1 at place 3 and 0 elsewhere (*one-hot*), times the table.
+#
+# $$\underbrace{x}_{(L,\,E)} = \underbrace{\text{onehot}(w)}_{(L,\,V)}\;\underbrace{W}_{(V,\,E)}$$
+#
+# | symbol | meaning | shape | here |
+# |---|---|---|---|
+# | $w$ | the numbers of the words | $(L,)$ | 2 words |
+# | $W$ | the embedding, learned like any other weight | $(V, E)$ | $(5, 3)$ |
+# | $x$ | one vector for each word | $(L, E)$ | $(2, 3)$ |
+
+# %%
+w = torch.tensor([3, 0])  # woman, king
+one_hot = F.one_hot(w, num_classes=5).float()  # (2, 5)
+torch.testing.assert_close(one_hot @ table, table[w])
+torch.testing.assert_close(table[w], F.embedding(w, table))
+print(one_hot @ table)
+
+# %% [markdown]
+# In a real model nobody fills in *royal* and *female*. The numbers are learned, there are hundreds of them for each word, and single columns mean nothing you could name. Directions do, as part 5 shows.
+#
+# ## 3 · Live
+#
+# All arithmetic of these figures runs in your browser: they work on the website and in the slides too.
+#
+# ### How we got here
+#
+# Forty years in a line. Walk through it with the slider. **Question:** how many years lie between the LSTM and attention, and how many between attention and the Transformer?
+
+# %% tags=["hide-input"]
+HISTORY = [
+    (1982, "Hopfield network", "associative memory", "Hopfield 1982",
+     "A network stores patterns and finds the nearest one from a part of it: a look-up by content. Attention is a modern cousin."),
+    (1986, "Recurrent networks", "recurrence", "Rumelhart, Hinton & Williams 1986",
+     "Back-propagation trains networks that feed their own state back. A sequence is read step by step. Chapter 1."),
+    (1997, "LSTM", "recurrence", "Hochreiter & Schmidhuber 1997",
+     "Gates protect a memory cell, so that gradients survive many steps. Chapter 1."),
+    (2014, "Sequence to sequence", "recurrence", "Sutskever, Vinyals & Le 2014",
+     "One recurrent network reads a sentence into a vector, another writes the translation from it. Chapter 1."),
+    (2014, "GRU", "recurrence", "Cho et al. 2014",
+     "A simpler cell with two gates, made for translation. Chapter 1."),
+    (2014, "Attention", "attention", "Bahdanau, Cho & Bengio 2014",
+     "The decoder looks back at every word of the source and learns where to look. Chapter 2."),
+    (2015, "Show, Attend and Tell", "attention", "Xu et al. 2015",
+     "The same idea looks at the parts of a picture while it writes a caption. Chapter 2."),
+    (2017, "Transformer", "attention", "Vaswani et al. 2017",
+     "No recurrence at all: every token looks at every other token, in several heads. Chapters 3 to 6."),
+    (2018, "GPT and BERT", "language models", "Radford et al. 2018; Devlin et al. 2018",
+     "Half a Transformer, trained on plain text first and on the task later: the decoder half, and the encoder half. Chapter 6."),
+    (2019, "T5", "language models", "Raffel et al. 2019",
+     "Every task becomes text in, text out. Chapter 6."),
+    (2020, "Vision Transformer", "vision", "Dosovitskiy et al. 2020",
+     "A picture is cut into patches, and patches are read like words. Chapter 7."),
+    (2020, "GPT-3", "language models", "Brown et al. 2020",
+     "A hundred times larger, and it learns new tasks from a few examples in its input."),
+    (2021, "DINO", "vision", "Caron et al. 2021",
+     "Without labels, attention maps of a vision Transformer outline the objects. Chapter 7."),
+    (2021, "Swin", "vision", "Liu et al. 2021",
+     "Attention inside small windows that shift from layer to layer. Chapter 8."),
+    (2021, "Rotary positions", "attention", "Su et al. 2021",
+     "Queries and keys are rotated by their places. Chapter 5, and chapter 9."),
+    (2022, "FlashAttention", "attention", "Dao et al. 2022",
+     "The same attention, computed in blocks that never leave the fast memory. Chapter 9."),
+    (2023, "Open large language models", "language models", "Touvron et al. 2023",
+     "LLaMA and others: the 2017 design with a handful of upgrades. Chapter 9 builds them one by one."),
+]  # fmt: skip
+keys = ("year", "name", "thread", "paper", "text")
+Timeline(
+    [dict(zip(keys, event)) for event in HISTORY],
+    selected=5,
+    title="From recurrence to attention",
+    caption="Show one thread alone: which one stops, and which one begins in 2014?",
+)
+
+# %% tags=["slide", "slides-only", "hide-input"]
+Timeline(
+    [dict(zip(keys, event)) for event in HISTORY],
+    selected=5,
+    title="How we got here",
+)
+
+# %% [markdown] tags=["notes"]
+# Start at the LSTM and let the room guess the years. 17 years from LSTM to attention, 3 from attention to the Transformer.
+
+# %%
+year = {name: y for y, name, *_ in HISTORY}
+print("LSTM to attention:", year["Attention"] - year["LSTM"], "years")
+print("to the Transformer:", year["Transformer"] - year["Attention"], "years")
+
+# %% [markdown]
+# ### Chop anything
+#
+# A sentence, a picture and a sound. The recipe is the same: **chop it into chunks, and project each chunk to a vector**.
+#
+# - *Text.* With no merges every letter is a token. Add merges: the commonest neighbours are glued, first letters, then syllables, then whole words. Type your own name. Why does it stay in pieces?
+# - *Picture.* Halve the patch size. **Guess:** how many times more tokens? Part 5 of chapter 3 told you what that costs: attention pays for every *pair*.
+# - *Sound.* Same again, in one dimension.
+
+# %% tags=["hide-input"]
+STORY = """the cat sat on the mat and the dog sat on the log and the old cat saw the old dog and
+the dog saw the cat and the lowest step of the old tower was lower than the lowest branch of the
+oldest tree by the river where the older cat and the younger dog were resting in the shadow of the
+tower and watching the water and the birds that were singing in the branches of the tree and
+the children were playing and running and jumping and singing and the day was the longest and the
+warmest day of the year and nobody was waiting for the evening and everybody was waiting for the
+morning and the water was the coldest and the clearest water of the river"""
+merges = tokens.learn_merges(STORY, 120)
+Chopper(
+    "the youngest cat was waiting by the oldest tower",
+    merges,
+    used=40,
+    picture=tokens.landscape(),
+    sound=tokens.tune(),
+    title="Chop anything",
+    caption="Smaller chunks: more tokens, each with less in it.",
+)
+
+# %% tags=["slide", "slides-only", "hide-input"]
+Chopper(
+    "the youngest cat was waiting by the oldest tower",
+    merges,
+    used=40,
+    picture=tokens.landscape(),
+    sound=tokens.tune(),
+    title="Chop anything into chunks",
+)
+
+# %% [markdown] tags=["notes"]
+# Merges 0, 20, 120. Then the picture at 16 and at 8 pixels: four times the tokens. Ask what attention will pay: sixteen times the pairs.
+
+# %% [markdown]
+# ### Real directions
+#
+# These are the vectors with which MiniLM begins, 384 numbers a word. Start at one word and walk in the direction from a second to a third.
+#
+# - Drag *amount* from 0 to 1. When does *queen* overtake *king*? (Switch *leave out the three words* off to see *king* at all.)
+# - Try *paris − france + japan*, and *walking − walk + swim*.
+
+# %%
+W = encoder.embeddings.word_embeddings.weight  # (30522, 384)
+vector = {word: W[vocabulary[word]] for word in words}
+menu = """king queen man woman prince princess boy girl father mother son daughter uncle aunt
+brother sister husband wife actor actress he she paris france london england berlin germany tokyo
+japan rome italy madrid spain moscow russia walk walking walked swim swimming swam run running ran
+go going went big bigger biggest small smaller smallest cold colder warm warmer cat cats dog dogs
+car cars mouse mice house apple river bank money music piano happy sad doctor nurse teacher
+student""".split()
+menu_vectors = F.normalize(
+    torch.stack([W[vocabulary[w]] for w in menu]), dim=-1
+)
+print(tuple(menu_vectors.shape))
+
+# %% tags=["slide", "hide-input"]
+WordDirections(
+    menu,
+    menu_vectors,
+    start="king",
+    away="man",
+    towards="woman",
+    title="Word arithmetic on real vectors",
+    caption="Solid arrow: the direction. Dashed arrow: the same step, taken from the start. × marks where it ends.",
+)
+
+# %% [markdown] tags=["notes"]
+# Drag the amount slowly with the three words left in: at 1 the nearest word is still king. Keep that for the misconception.
+
+# %% [markdown]
+# ### How to read a heatmap
+#
+# You will meet this figure in every chapter. **Row: the token that looks. Column: the token that is looked at. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
+#
+# Here each word looks at the words by the similarity of their vectors alone. Point at a cell, or walk with the arrow keys. Then turn the temperature: what happens to a row when it is cold, and when it is hot?
+
+# %% tags=["hide-input"]
+small = ["king", "queen", "paris", "london", "walk", "run"]
+chosen = torch.stack([menu_vectors[menu.index(word)] for word in small])
+AttentionHeatmap(
+    q=12 * chosen,
+    k=12 * chosen,
+    tokens=small,
+    title="Your first heatmap",
+    caption="Three pairs of words that belong together. Look for the squares of two.",
+)
+
+# %% [markdown]
+# ## 4 · In the open
+#
+# Now the three knives, each in a few lines, each equal to the library's (`attnlab.tokens`).
+#
+# ### Text: glue what is common
+#
+# Whole words as tokens? Then every new word is unknown. Letters? Then a text becomes very long, and a letter means nothing. **Byte-pair encoding** ([Sennrich et al. 2016](https://arxiv.org/abs/1508.07909)) learns something in between:
+# start with letters, find the commonest pair of neighbours, glue it everywhere, repeat.
+
+
+# %%
+def glue(parts, pair):
+    """Join every neighbouring pair that equals `pair`."""
+    out = []
+    for part in parts:
+        if out and (out[-1], part) == pair:
+            out[-1] += part
+        else:
+            out.append(part)
+    return out
+
+
+def learn(text, count):
+    """The `count` commonest pairs, one after the other."""
+    corpus = [list("▁" + word) for word in text.split()]  # ▁: a word begins
+    merges = []
+    for _ in range(count):
+        counts = {}
+        for parts in corpus:
+            for pair in zip(parts, parts[1:]):
+                counts[pair] = counts.get(pair, 0) + 1
+        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        merges.append(best)
+        corpus = [glue(parts, best) for parts in corpus]
+    return merges
+
+
+ours = learn(STORY, 60)
+assert ours == tokens.learn_merges(STORY, 60)
+print("first merges:", *("+".join(pair) for pair in ours[:6]))
+print(tokens.pieces("the coldest water", ours))
+
+# %% [markdown]
+# The endings *est*, *er* and *ing* are found without any grammar, because they are common. Today's models use the same idea with 30 to 250 thousand merges, learned on gigabytes.
+#
+# ### Pictures: cut squares
+#
+# A picture of $H \times W$ pixels and $C$ colours becomes $N = HW/P^2$ patches of $P \cdot P \cdot C$ numbers. `einops` lets you write down what happens: the name of every axis before and after.
+
+# %%
+picture = tokens.landscape()  # (3, 64, 64)
+P = 16
+cut = rearrange(picture, "c (h p) (w q) -> (h w) (p q c)", p=P, q=P)
+torch.testing.assert_close(cut, tokens.patches(picture, P))
+print(
+    f"{tuple(picture.shape)} -> {tuple(cut.shape)}: 16 tokens of 768 numbers"
+)
+
+# %% [markdown]
+# Then comes the projection to the width of the model, $E$: one matrix for all patches. The same step is often written as a convolution with stride $P$. It is the same numbers:
+#
+# $$\underbrace{X}_{(N,\,E)} = \underbrace{\text{patches}}_{(N,\,P^2C)}\;\underbrace{W}_{(P^2C,\,E)}$$
+
+# %%
+seed(0)
+E = 8
+conv = nn.Conv2d(3, E, kernel_size=P, stride=P, bias=False)
+by_convolution = conv(picture[None])[0].flatten(1).T  # (N, E)
+matrix = rearrange(conv.weight, "e c p q -> (p q c) e")  # (768, E)
+torch.testing.assert_close(cut @ matrix, by_convolution)
+print(
+    "patches @ matrix = convolution with stride 16:",
+    tuple(by_convolution.shape),
+)
+
+# %% [markdown]
+# ### Sounds: cut stretches
+#
+# A second of our little tune has 2000 samples. In frames of 100 samples that is a sentence of 20 tokens. (Real systems take overlapping frames and their spectrum, [Radford et al. 2022](https://arxiv.org/abs/2212.04356); the idea is the same.)
+
+# %%
+sound = tokens.tune()  # (2000,)
+stretches = rearrange(sound, "(n f) -> n f", f=100)
+torch.testing.assert_close(stretches, tokens.frames(sound, 100))
+print(f"{tuple(sound.shape)} -> {tuple(stretches.shape)}")
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## One table for everything
+#
+# | input | chunk | tokens | numbers in a chunk |
+# |---|---|---|---|
+# | text | piece of a word | as many as pieces | an index, then a row of $E$ |
+# | picture $C \times H \times W$ | patch $P \times P$ | $HW/P^2$ | $P^2 C$, projected to $E$ |
+# | sound of $T$ samples | frame of $F$ | $T/F$ | $F$, projected to $E$ |
+#
+# From here on everything is $X$: $(L, E)$.
+
+# %% [markdown] tags=["notes"]
+# The punch line of the chapter: after this slide the model does not know any more what it reads.
+
+# %% [markdown]
+# From here on everything is a table $X$ of shape $(L, E)$, and all chapters work on that table. What kind of thing it was no longer matters.
+#
+# ## 5 · At work
+#
+# Back to the question of part 1. Does the partner lie nearer than the stranger, if *near* is measured between the real vectors?
+
+
+# %%
+def cosine(a, b):
+    return F.cosine_similarity(vector[a], vector[b], dim=0)
+
+
+by_vector = sum(
+    bool(cosine(a, b) > cosine(a, stranger))
+    for (a, b), stranger in zip(pairs, strangers)
+)
+print(
+    f"by number: {wins} of {len(pairs)},  by vector: {by_vector} of {len(pairs)}"
+)
+print("by vector, at least 18 of 20:", by_vector >= 18)
+
+# %% [markdown]
+# And directions? Here are 24 little puzzles, *a is to b as c is to ?*, written before we looked. The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As everybody does, we leave the three given words out. (Remember this. Part 6 comes back to it.)
+
+# %%
+PUZZLES = """man king woman queen, man brother woman sister, man actor woman actress,
+man prince woman princess, man husband woman wife, man uncle woman aunt,
+man son woman daughter, man father woman mother, france paris italy rome,
+germany berlin japan tokyo, england london france paris, russia moscow spain madrid,
+big bigger small smaller, cold colder warm warmer, walk walked swim swam,
+walk walking swim swimming, go went run ran, cat cats dog dogs, mouse mice car cars,
+good better bad worse, japan japanese italy italian, france french germany german,
+king kingdom prince principality, two second three third"""
+puzzles = [line.split() for line in PUZZLES.replace("\n", " ").split(", ")]
+V = F.normalize(
+    torch.stack([vector[word] for word in words]), dim=-1
+)  # (V, E)
+
+
+def solve(a, b, c, leave_out=True):
+    """The word nearest to b − a + c, by cosine."""
+    start, to, other = (V[number[word]] for word in (a, b, c))
+    scores = V @ F.normalize(to - start + other, dim=0)  # (V,)
+    if leave_out:
+        scores[[number[word] for word in (a, b, c)]] = -1
+    return words[scores.argmax()]
+
+
+answers = [solve(a, b, c) for a, b, c, _ in puzzles]
+right = sum(given == wanted for given, (*_, wanted) in zip(answers, puzzles))
+print(f"right: {right} of {len(puzzles)}")
+for given, (a, b, c, wanted) in zip(answers, puzzles):
+    if given != wanted:
+        print(f"  {a} : {b} = {c} : {given}, not {wanted}")
+
+# %%
+print("right in at least half of the puzzles:", right >= len(puzzles) / 2)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## 24 puzzles on real vectors
+#
+# *man* is to *king* as *woman* is to ?
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(f"right: {right} of {len(puzzles)}")
+for given, (a, b, c, wanted) in zip(answers, puzzles):
+    if given != wanted:
+        print(f"  {a} : {b} = {c} : {given}, not {wanted}")
+
+# %% [markdown] tags=["notes"]
+# Nobody told the model about gender or capitals. A guess among 20 thousand words would be right once in 20 thousand. Look at the mistakes: most are near misses.
+
+# %% [markdown]
+# A blind guess would be right once in twenty thousand. Nobody told the model what a capital or a plural is: the directions came out of predicting words from their company ([Mikolov et al. 2013](https://arxiv.org/abs/1301.3781) saw them first). And look at the mistakes:
+# they are near misses, not nonsense.
+#
+# Here are some of the directions. All vectors are flattened to the plane that shows their differences best.
+
+# %% tags=["hide-input"]
+couples = [("man", "woman"), ("king", "queen"), ("brother", "sister"), ("uncle", "aunt"), ("father", "mother"), ("actor", "actress")]  # fmt: skip
+flat_words = [word for couple in couples for word in couple]
+cloud = torch.stack([V[number[word]] for word in flat_words])
+steps = torch.stack([V[number[b]] - V[number[a]] for a, b in couples])
+along = F.normalize(steps.mean(0), dim=0)  # the mean step
+rest = (
+    cloud - cloud.mean(0) - ((cloud - cloud.mean(0)) @ along)[:, None] * along
+)
+across = torch.linalg.svd(rest, full_matrices=False).Vh[0]
+xs, ys = (cloud @ along).tolist(), (cloud @ across).tolist()
+fig, ax = plt.subplots(figsize=(7.4, 4.2))
+for j in range(0, len(flat_words), 2):
+    ax.annotate(
+        "",
+        (xs[j + 1], ys[j + 1]),
+        (xs[j], ys[j]),
+        arrowprops={"arrowstyle": "->", "color": "#0072B2", "lw": 1.8},
+    )
+for label, px, py in zip(flat_words, xs, ys):
+    ax.text(px, py, label, ha="center", va="bottom", size=12)
+ax.scatter(xs, ys, s=14, color="black", zorder=3)
+ax.set(
+    xlabel="along the mean step",
+    ylabel="across it",
+    title="Six steps in one direction",
+)
+ax.margins(0.12)
+figures.show(
+    fig,
+    alt="Six arrows from a male word to its female partner. All point the same way.",
+    caption="Every arrow points to the right: the six steps share a direction. They are not equally long, and not parallel to the last degree.",
+)
+
+# %%
+cosines = F.cosine_similarity(steps, steps.mean(0, keepdim=True), dim=-1)
+print("cosine of each step with the mean step:", cosines)
+print("all above 0.4:", bool((cosines > 0.4).all()))
+
+# %% [markdown]
+# ## 6 · A popular mistake
+#
+# > *"king − man + woman is queen."*
+#
+# Is it? Solve the puzzles again, but do not leave the three given words out.
+
+# %%
+honest = [solve(a, b, c, leave_out=False) for a, b, c, _ in puzzles]
+itself = sum(
+    given in (a, b, c) for given, (a, b, c, _) in zip(honest, puzzles)
+)
+print(
+    "king − man + woman, nearest of all:",
+    solve("man", "king", "woman", False),
+)
+print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
+print("in more than half:", itself > len(puzzles) / 2)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## *king − man + woman = queen*?
+#
+# All words allowed, the given ones too. What is nearest?
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(
+    "king − man + woman, nearest of all:",
+    solve("man", "king", "woman", False),
+)
+print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
+
+# %% [markdown] tags=["notes"]
+# This was pointed out by Linzen 2016 and Nissim et al. 2020. The direction is real, the equality is not.
+
+# %% [markdown]
+# The nearest vector is mostly one of the words you started with. The step from *man* to *woman* is short, compared with the distance to the next word; *queen* is only the nearest of the **others** ([Linzen 2016](https://arxiv.org/abs/1606.07736), [Nissim et al. 2020](https://arxiv.org/abs/1905.09866)).
+#
+# So: there are directions with a meaning, and they are measured above. But "equals" is a story. A second warning from the same place: the directions come from texts that people wrote, with their prejudices in them ([Bolukbasi et al. 2016](https://arxiv.org/abs/1607.06520)).
+#
+# And one thing no table can do: give *bank* two vectors, one by the river and one with the money. That is the question chapter 3 begins with.
+
+# %% [markdown]
+# ## How to work with this course
+#
+# **The map.** Each chapter starts with something the one before could not do.
+#
+# | chapter | it asks | it builds |
+# |---|---|---|
+# | 0 Start here | how does anything become numbers? | tokens, embeddings |
+# | 1 RNN sequence-to-sequence | how does one sentence become another? | cells, encoder and decoder, beam search |
+# | 2 Bahdanau alignment | must one vector hold a whole sentence? | attention |
+# | 3 Self-attention | must words wait in a queue? | queries, keys, values, masks |
+# | 4 Multi-head attention | what if a word needs two things at once? | heads |
+# | 5 Positional encoding | who bit whom? | sinusoids, ALiBi, RoPE |
+# | 6 The full Transformer | what else is in the machine? | residuals, norms, three families |
+# | 7 to 9 | pictures, windows, today's upgrades | ViT and DINO, Swin, Transformer++ |
+#
+# **A chapter** has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, an experiment, a popular mistake, exercises, and a summary. Allow one to two hours. Training in a chapter takes about a minute, and a bar shows the time left.
+#
+# **An exercise** has a stub with dots, hints that you unfold one by one, and a check that says in words what is wrong. Nothing is graded and nothing is sent anywhere. Solutions are in `notebooks/solutions/`, and folded on the website.
+#
+# **GPU exercises** are notebooks of their own. They run in a small size on any laptop, and at full size in Colab.
+#
+# **Your work** stays yours: nothing the course does overwrites a notebook you have edited.
+#
+# ### Notation
+#
+# The same letters in all chapters:
+#
+# | letter | meaning | | letter | meaning |
+# |---|---|---|---|---|
+# | $B$ | sentences in a batch | | $q, k, v, o$ | query, key, value, output |
+# | $L$, $S$ | tokens that look; tokens looked at | | $Q, K, V, O$ | all of them, as rows |
+# | $E$ | width of the model | | $\alpha$ | weights, each row adds up to 1 |
+# | $H$ | heads | | $s$ or $e$ | scores, before the softmax |
+# | $D$ | width of a head, $E/H$ | | $h_t$, $s_t$ | state of an encoder, of a decoder |
+# | $V$ | words in the vocabulary | | $W$ | a learned matrix |
+#
+# Shapes stand in brackets, batch first: $(B, L, E)$. A mask is a table of yes and no, `True` = may attend. A vector is a row.
+
+# %% [markdown]
+# ## 7 · Exercises
+#
+# Two small ones, to meet the checker. Make a mistake on purpose and see what it says.
+
+# %% [markdown] tags=["exercise"] exercise="00.1"
+# ### Exercise 0.1 ★ · The nearest word (5 min)
+#
+# Write `my_cosines(query, table)`. It takes a vector of shape $(E,)$ and a table of shape $(V, E)$, and returns the cosine of the query with every row:
+#
+# $$\cos(q, w_i) = \frac{q \cdot w_i}{\lVert q \rVert\,\lVert w_i \rVert}, \qquad \text{shape } (V,).$$
+
+
+# %% tags=["stub"] exercise="00.1"
+def my_cosines(query, table):
+    """(E,) query and (V, E) table -> (V,) cosines."""
+    dots = ...  # the query with every row
+    lengths = ...  # of the query, times that of each row
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="00.1"
+# One matrix product gives all the dot products at once: $(V, E)$ times $(E,)$ is $(V,)$.
+
+# %% [markdown] tags=["hint"] exercise="00.1"
+# `table.norm(dim=-1)` gives the length of every row, shape $(V,)$. `query.norm()` is one number.
+
+
+# %% tags=["solution"] exercise="00.1"
+def my_cosines(query, table):
+    """(E,) query and (V, E) table -> (V,) cosines."""
+    dots = table @ query  # the query with every row
+    lengths = query.norm() * table.norm(dim=-1)  # (V,)
+    return dots / lengths
+
+
+# %% tags=["check"] exercise="00.1"
+check("00.1", my_cosines)
+
+# %% [markdown] tags=["exercise"] exercise="00.2"
+# ### Exercise 0.2 ★★ · A picture into patches (10 min)
+#
+# Write `my_patches(picture, size)` without `einops` and without a library function that does it all. It takes a picture of shape $(C, H, W)$ and returns $(N, P \cdot P \cdot C)$: one row a patch, the patches in the order of a page
+# (left to right, then down), and inside a row: pixel by pixel, and for each pixel its colours.
+
+
+# %% tags=["stub"] exercise="00.2"
+def my_patches(picture, size):
+    """(C, H, W) -> (N, P·P·C), patches in reading order."""
+    C, H, W = picture.shape
+    x = ...  # (C, H/P, P, W/P, P): split both sides
+    x = ...  # (H/P, W/P, P, P, C): grid first, then the pixels of a patch
+    return ...  # (N, P·P·C)
+
+
+# %% [markdown] tags=["hint"] exercise="00.2"
+# `picture.reshape(C, H // size, size, W // size, size)` splits the two sides. It moves nothing: axis 1 now counts the patches downwards, axis 2 the pixels inside a patch.
+
+# %% [markdown] tags=["hint"] exercise="00.2"
+# `x.permute(1, 3, 2, 4, 0)` puts the axes in a new order. Say aloud what each number stands for.
+
+
+# %% tags=["solution"] exercise="00.2"
+def my_patches(picture, size):
+    """(C, H, W) -> (N, P·P·C), patches in reading order."""
+    C, H, W = picture.shape
+    x = picture.reshape(C, H // size, size, W // size, size)
+    x = x.permute(1, 3, 2, 4, 0)  # (H/P, W/P, P, P, C)
+    return x.reshape(-1, size * size * C)  # (N, P·P·C)
+
+
+# %% tags=["check"] exercise="00.2"
+check("00.2", my_patches)
+
+# %% [markdown]
+# The GPU exercise of this chapter, *Meet your device*, shows what machine you have and what it is good at.
+#
+# ## 8 · Takeaways
+#
+# 1. A model sees a table $(L, E)$: $L$ tokens, $E$ numbers each. Text, pictures and sounds become such a table in the same way: chop, then project.
+# 2. Subwords lie between letters and words. Byte-pair encoding finds them by gluing what is common.
+# 3. An embedding is a learned table; looking up a row is multiplying with a one-hot vector.
+# 4. Real embeddings have directions with a meaning. *Equals* is too strong: without leaving the given words out, they mostly win.
+# 5. One row a word means one meaning a word. What surrounds it must come in some other way.
+#
+# | input | tokens | numbers in each | to width $E$ | parameters |
+# |---|---|---|---|---|
+# | text of $L$ pieces | $L$ | one index | row of a table | $V \cdot E$ |
+# | picture $C \times H \times W$ | $HW/P^2$ | $P^2 C$ | one matrix | $P^2 C \cdot E$ |
+# | sound of $T$ samples | $T/F$ | $F$ | one matrix | $F \cdot E$ |
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "A picture of 224 × 224 pixels, patches of 16. How many tokens?",
+            "choices": [
+                {
+                    "text": "14",
+                    "why": "14 patches fit along one side. There are two sides.",
+                },
+                {
+                    "text": "196",
+                    "correct": True,
+                    "why": "224 / 16 = 14, and 14 × 14 = 196.",
+                },
+                {
+                    "text": "50 176",
+                    "why": "That is the number of pixels: patches of size 1.",
+                },
+            ],
+        },
+        {
+            "question": "You halve the patch size. Attention compares every token with every other. How many times more pairs?",
+            "choices": [
+                {
+                    "text": "2",
+                    "why": "Twice along one side, and twice along the other.",
+                },
+                {
+                    "text": "4",
+                    "why": "That is the number of tokens. Pairs grow with its square.",
+                },
+                {
+                    "text": "16",
+                    "correct": True,
+                    "why": "4 times the tokens, 4 × 4 = 16 times the pairs.",
+                },
+            ],
+        },
+        {
+            "question": "Why do models not use whole words as tokens?",
+            "choices": [
+                {
+                    "text": "Words are too long to store",
+                    "why": "The table has a row for each word; the length of its spelling does not matter.",
+                },
+                {
+                    "text": "A word that was not in the training text would have no row",
+                    "correct": True,
+                    "why": "With pieces every word can be written, if need be letter by letter.",
+                },
+                {
+                    "text": "Pieces have clearer meanings",
+                    "why": "Often less clear. But they are always there.",
+                },
+            ],
+        },
+        {
+            "question": "What does *one-hot vector times table* compute?",
+            "choices": [
+                {
+                    "text": "The mean of all rows",
+                    "why": "Every row would need the same factor for that.",
+                },
+                {
+                    "text": "One row of the table",
+                    "correct": True,
+                    "why": "All other rows are multiplied by 0.",
+                },
+                {
+                    "text": "The cosine with every row",
+                    "why": "That takes a product with another embedding, not with a one-hot vector.",
+                },
+            ],
+        },
+        {
+            "question": "The vector nearest to *king − man + woman*, among all words, is …",
+            "choices": [
+                {
+                    "text": "queen",
+                    "why": "Only after the three given words have been left out.",
+                },
+                {
+                    "text": "king",
+                    "correct": True,
+                    "why": "The step is short. You are still nearest to where you started.",
+                },
+                {"text": "monarch", "why": "Near, but the start is nearer."},
+            ],
+        },
+    ],
+    title="Self-test",
+    key="00-quiz",
+)
+
+# %% [markdown]
+# ## References
+#
+# - [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781), *Efficient estimation of word representations in vector space*: directions in word vectors
+# - [Sennrich et al. 2016](https://arxiv.org/abs/1508.07909), *Neural machine translation of rare words with subword units*: byte-pair encoding
+# - [Dosovitskiy et al. 2020](https://arxiv.org/abs/2010.11929), *An image is worth 16×16 words*: patches as tokens
+# - [Radford et al. 2022](https://arxiv.org/abs/2212.04356), *Robust speech recognition via large-scale weak supervision*: frames as tokens
+# - [Linzen 2016](https://arxiv.org/abs/1606.07736) and [Nissim et al. 2020](https://arxiv.org/abs/1905.09866) on what analogies show and what they do not
+# - [Bolukbasi et al. 2016](https://arxiv.org/abs/1607.06520), *Man is to computer programmer as woman is to homemaker?*: prejudice in directions
+# - [Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084), the encoder used here

@@ -1,0 +1,174 @@
+"""Chapter 0, start here: what its two exercises must satisfy, and what each mistake is called."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.answer import Answer
+from attnlab.checks.compare import close, numbers
+from attnlab.checks.exercise import Exercise
+from attnlab.checks.explain import Mistake
+from attnlab.tokens import patches
+
+# 00.1 ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def unit(x: Tensor) -> Tensor:
+    return x / x.norm(dim=-1, keepdim=True)
+
+
+cosines = Exercise(
+    "00.1",
+    title="The nearest word",
+    call="my_cosines(query, table)",
+    returns="one cosine for each row of the table, shape (V,)",
+    reference=lambda query, table: unit(table) @ unit(query),
+    suspects=[
+        (
+            "This is the plain dot product. A cosine divides by both lengths.",
+            lambda query, table: table @ query,
+        ),
+        (
+            "The rows have length 1, the query has not: divide by its length, too.",
+            lambda query, table: unit(table) @ query,
+        ),
+        (
+            "The query has length 1, the rows have not: divide each row by its own length.",
+            lambda query, table: table @ unit(query),
+        ),
+        (
+            "These are distances: small means near. A cosine is a dot product of two directions.",
+            lambda query, table: (table - query).norm(dim=-1),
+        ),
+        (
+            "The length of a row is a sum over its entries, the last axis: dim=-1, keepdim=True.",
+            lambda query, table: (table / table.norm(dim=0, keepdim=True)) @ unit(query),
+        ),
+        (
+            "You divided by the squared lengths: the length is the square root of x · x.",
+            lambda query, table: (table @ query) / (table.square().sum(-1) * query.square().sum()),
+        ),
+        (
+            "You divided by the length of the whole table; each row has a length of its own.",
+            lambda query, table: (table / table.norm()) @ unit(query),
+        ),
+    ],
+    lesson="A cosine compares directions. The length of a vector does not count.",
+)
+
+
+@cosines.property
+def there_is_one_number_for_each_row(answer: Answer) -> None:
+    answer(numbers(4), numbers(6, 4, seed=1))
+
+
+@cosines.property
+def a_vector_is_most_similar_to_itself(answer: Answer) -> None:
+    table = numbers(5, 3, seed=2, spread=4)
+    seen = answer(table[2].clone(), table)
+    if not close(seen[2], 1.0):
+        raise Mistake(
+            f"The cosine of a vector with itself came out as {seen[2]:.2f}, not 1.",
+            likely="Divide the dot product by both lengths.",
+        )
+
+
+@cosines.property
+def the_lengths_do_not_count(answer: Answer) -> None:
+    query, table = numbers(4, seed=3), numbers(6, 4, seed=4)
+    seen, longer = answer(query, table), answer(3 * query, 5 * table)
+    if not close(seen, longer):
+        raise Mistake(
+            "A query three times as long, or rows five times as long, changed the answer.",
+            likely="A cosine compares directions only.",
+        )
+
+
+@cosines.property
+def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
+    answer.must_match(numbers(4, seed=5), numbers(6, 4, seed=6))
+    answer.must_match(numbers(7, seed=7, spread=3), numbers(3, 7, seed=8))
+
+
+# 00.2 ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def by_reshape(picture: Tensor, size: int) -> Tensor:
+    return picture.reshape(-1, size * size * picture.shape[0])
+
+
+def squares(picture: Tensor, size: int) -> Tensor:
+    """(C, H/P, W/P, P, P)"""
+    return picture.unfold(1, size, size).unfold(2, size, size)
+
+
+chop = Exercise(
+    "00.2",
+    title="A picture into patches",
+    call="my_patches(picture, size)",
+    returns="one row for each patch, shape (N, P·P·C)",
+    reference=patches,
+    suspects=[
+        (
+            "A reshape alone takes the numbers in the order they lie in memory: your rows are "
+            "strips of pixels, not squares. Split both sides first, then move the axes.",
+            by_reshape,
+        ),
+        (
+            "The squares are right, but inside a row the colours come first. Put the colour axis "
+            "last: (p q c).",
+            lambda picture, size: (
+                squares(picture, size).permute(1, 2, 0, 3, 4).flatten(2).flatten(0, 1)
+            ),
+        ),
+        (
+            "The patches come column by column. Read the picture as a page: row by row.",
+            lambda picture, size: (
+                squares(picture, size).permute(2, 1, 3, 4, 0).flatten(2).flatten(0, 1)
+            ),
+        ),
+        (
+            "Inside each patch rows and columns have changed places.",
+            lambda picture, size: (
+                squares(picture, size).permute(1, 2, 4, 3, 0).flatten(2).flatten(0, 1)
+            ),
+        ),
+        (
+            "One pixel of every patch went into each row: the patch axes and the grid axes have "
+            "changed places.",
+            lambda picture, size: (
+                squares(picture, size)
+                .permute(3, 4, 1, 2, 0)
+                .reshape(-1, size * size * picture.shape[0])
+            ),
+        ),
+    ],
+    lesson="A picture is now a sentence: N tokens of P·P·C numbers each.",
+)
+
+
+@chop.property
+def there_is_one_row_for_each_patch(answer: Answer) -> None:
+    answer(numbers(3, 4, 6), 2)
+
+
+@chop.property
+def a_patch_of_one_colour_gives_a_row_of_that_colour(answer: Answer) -> None:
+    picture = torch.zeros(2, 4, 6)
+    picture[:, 0:2, 2:4] = 7.0  # the second patch of the first row
+    seen = answer(picture, 2)
+    if not (close(seen[1], 7.0) and close(seen.sum(), picture.sum())):
+        where = seen.sum(1).nonzero().flatten().tolist()
+        raise Mistake(
+            f"One square of the picture was painted; its colour came out in rows {where} of the "
+            "table, not in row 1 alone.",
+            likely="Each row must hold the pixels of one square.",
+        )
+
+
+@chop.property
+def the_order_is_that_of_a_page(answer: Answer) -> None:
+    answer.must_match(numbers(3, 4, 6), 2)
+    answer.must_match(numbers(2, 6, 3, seed=1), 3)
+    answer.must_match(numbers(1, 4, 8, seed=2), 4)

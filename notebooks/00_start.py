@@ -36,6 +36,8 @@
 # 25 minutes. History (5), tokens (8), vectors with meaning (8), how the course works (4). Every figure is live: let somebody from the room choose the words.
 
 # %%
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
@@ -289,7 +291,7 @@ brother sister husband wife actor actress he she paris france london england ber
 japan rome italy madrid spain moscow russia walk walking walked swim swimming swam run running ran
 go going went big bigger biggest small smaller smallest cold colder warm warmer cat cats dog dogs
 car cars mouse mice house apple river bank money music piano happy sad doctor nurse teacher
-student""".split()
+student""".split()  # noqa: SIM905
 menu_vectors = F.normalize(
     torch.stack([W[vocabulary[w]] for w in menu]), dim=-1
 )
@@ -357,7 +359,7 @@ def learn(text, count):
     for _ in range(count):
         counts = {}
         for parts in corpus:
-            for pair in zip(parts, parts[1:]):
+            for pair in pairwise(parts):
                 counts[pair] = counts.get(pair, 0) + 1
         best = min(counts, key=lambda pair: (-counts[pair], pair))
         merges.append(best)
@@ -459,7 +461,7 @@ man prince woman princess, man husband woman wife, man uncle woman aunt,
 man son woman daughter, man father woman mother, france paris italy rome,
 germany berlin japan tokyo, england london france paris, russia moscow spain madrid,
 big bigger small smaller, cold colder warm warmer, walk walked swim swam,
-walk walking swim swimming, go went run ran, cat cats dog dogs, mouse mice car cars,
+walk walking swim swimming, take took give gave, cat cats dog dogs, mouse mice car cars,
 good better bad worse, japan japanese italy italian, france french germany german,
 king kingdom prince principality, two second three third"""
 puzzles = [line.split() for line in PUZZLES.replace("\n", " ").split(", ")]
@@ -675,14 +677,13 @@ check("00.1", my_cosines)
 # %% tags=["stub"] exercise="00.2"
 def my_patches(picture, size):
     """(C, H, W) -> (N, P·P·C), patches in reading order."""
-    C, H, W = picture.shape
     x = ...  # (C, H/P, P, W/P, P): split both sides
     x = ...  # (H/P, W/P, P, P, C): grid first, then the pixels of a patch
     return ...  # (N, P·P·C)
 
 
 # %% [markdown] tags=["hint"] exercise="00.2"
-# `picture.reshape(C, H // size, size, W // size, size)` splits the two sides. It moves nothing: axis 1 now counts the patches downwards, axis 2 the pixels inside a patch.
+# `picture.reshape(colours, height // size, size, width // size, size)` splits the two sides. It moves nothing: axis 1 now counts the patches downwards, axis 2 the pixels inside a patch.
 
 # %% [markdown] tags=["hint"] exercise="00.2"
 # `x.permute(1, 3, 2, 4, 0)` puts the axes in a new order. Say aloud what each number stands for.
@@ -691,10 +692,12 @@ def my_patches(picture, size):
 # %% tags=["solution"] exercise="00.2"
 def my_patches(picture, size):
     """(C, H, W) -> (N, P·P·C), patches in reading order."""
-    C, H, W = picture.shape
-    x = picture.reshape(C, H // size, size, W // size, size)
+    colours, height, width = picture.shape
+    x = picture.reshape(
+        colours, height // size, size, width // size, size
+    )  # (C, H/P, P, W/P, P)
     x = x.permute(1, 3, 2, 4, 0)  # (H/P, W/P, P, P, C)
-    return x.reshape(-1, size * size * C)  # (N, P·P·C)
+    return x.reshape(-1, size * size * colours)  # (N, P·P·C)
 
 
 # %% tags=["check"] exercise="00.2"

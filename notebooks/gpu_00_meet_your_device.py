@@ -1,0 +1,157 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 0
+#     gpu: true
+#     title: Meet your device
+#     minutes: 15
+#     summary: What machine you have, what it is good at, and when a GPU is slower than a CPU.
+# ---
+
+# %% [markdown]
+# # 0 · GPU exercise: meet your device
+#
+# [Chapter 0](00_start.ipynb) turned everything into a table, and a Transformer multiplies tables. How fast does your machine do that, and from which size on does a GPU pay?
+#
+# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+
+# %%
+import time
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+
+from attnlab import figures
+from attnlab.reproducible import seed
+
+figures.use_style()
+
+# %% tags=["nbval-ignore-output"]
+if torch.cuda.is_available():
+    device, largest = "cuda", 2**13
+    gigabytes = torch.cuda.get_device_properties(0).total_memory / 1e9
+    found = f"{torch.cuda.get_device_name()}, {gigabytes:.0f} GB"
+    expect = f"matrices up to {largest} × {largest}. Half a minute."
+elif torch.backends.mps.is_available():
+    device, largest = "mps", 2**12
+    found, expect = (
+        "an Apple GPU",
+        f"matrices up to {largest} × {largest}. Half a minute.",
+    )
+else:
+    device, largest = "cpu", 2**10
+    found = "no GPU, so the CPU"
+    expect = f"a small version, matrices up to {largest} × {largest}. A few seconds."
+
+print(f"Device found: {found}.")
+print(f"What to expect: {expect}")
+
+# %% [markdown]
+# ## Multiplying
+#
+# Two matrices of size $n \times n$ take $2n^3$ operations. **Guess first:** twice the size, how many times the work? And will the time grow as much?
+#
+# A GPU answers before it has finished: it takes orders and works through them. So a stopwatch has to wait for it. Forgetting that is the commonest mistake in timing.
+
+
+# %%
+def wait():
+    """Let the device finish what it was told to do."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+    elif device == "mps":
+        torch.mps.synchronize()
+
+
+def seconds(run, repeats=5):
+    """The best of a few runs; the first one only warms up."""
+    run()
+    times = []
+    for _ in range(repeats):
+        wait()
+        start = time.perf_counter()
+        run()
+        wait()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+sizes = [2**p for p in range(5, largest.bit_length())]
+speed = {}
+for where in dict.fromkeys(["cpu", device]):
+    speed[where] = []
+    for n in sizes:
+        if where == "cpu" and n > 2048:
+            break
+        a, b = torch.randn(2, n, n, device=where)
+        took = seconds(lambda a=a, b=b: a @ b)
+        speed[where].append(2 * n**3 / took / 1e9)
+for where, values in speed.items():
+    best = max(values)
+    print(f"{where}: up to {best:,.0f} billion operations a second")
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(7.4, 3.6))
+for (where, values), marker in zip(speed.items(), "os"):
+    ax.plot(sizes[: len(values)], values, marker + "-", label=where)
+ax.set(
+    title="Speed of a matrix product",
+    xlabel="size $n$",
+    ylabel="billion operations a second",
+    xscale="log",
+    yscale="log",
+)
+ax.set_xticks(sizes, [str(n) for n in sizes])
+ax.minorticks_off()
+ax.legend()
+figures.show(
+    fig,
+    alt="Operations a second against the size of the matrices, for each device found. Small matrices are slow.",
+    caption="Small products never reach full speed: starting the work takes longer than the work. With a GPU, look for the size at which its line crosses the CPU's.",
+)
+
+# %%
+small, large = speed[device][0], max(speed[device])
+print("large matrices run faster than the smallest:", large > small)
+
+# %% [markdown]
+# ## Looking up
+#
+# An embedding can be a product with a one-hot matrix, or a look-up of rows. The numbers are equal. The work is not: $2LVE$ operations against none.
+
+# %% tags=["nbval-ignore-output"]
+vocabulary, width, length = (
+    (30_000, 512, 4096) if device != "cpu" else (3000, 64, 256)
+)
+table = torch.randn(vocabulary, width, device=device)
+ids = torch.randint(vocabulary, (length,), device=device)
+one_hot = F.one_hot(ids, vocabulary).float()  # (L, V)
+by_product = seconds(lambda: one_hot @ table)
+by_look_up = seconds(lambda: F.embedding(ids, table))
+print(f"product {1e3 * by_product:.2f} ms, look-up {1e3 * by_look_up:.2f} ms")
+
+# %%
+torch.testing.assert_close(
+    one_hot @ table, F.embedding(ids, table), atol=1e-2, rtol=1e-2
+)
+print("same numbers; the look-up is faster:", by_look_up < by_product)
+
+# %% [markdown]
+# ## Your turn
+#
+# 1. At which size does your GPU reach half of its top speed? What does that say about batches of one sentence?
+# 2. Run the products in half precision (`a.half()`). On a GPU with tensor cores the line jumps. On a CPU it may even fall. Why?
+# 3. Time one product *without* `wait()`. What do you measure?
+#
+# <details><summary>What to expect</summary>
+#
+# A GPU needs large products to be busy: thousands of small cores wait for work. That is why sentences are put together in batches. Half precision moves half the bytes and uses special units, where they exist. Without `wait()` you
+# measure how fast Python gives orders.
+#
+# </details>

@@ -189,6 +189,9 @@ def test_verbs_agree_with_pronouns(pairs):
     assert sum(seen.values()) > 300
 
 
+NE = {"ne", "n'"}
+
+
 def test_negation_takes_two_words_and_is_linked_twice_to_one(pairs):
     seen = 0
     for pair in pairs:
@@ -196,8 +199,13 @@ def test_negation_takes_two_words_and_is_linked_twice_to_one(pairs):
             if word in ("pas", "jamais"):
                 (no,) = {s for at, s in pair.sure if at == t}
                 assert pair.source[no] in ("not", "never", "cannot")
-                partners = {pair.target[at] for at, s in pair.sure if s == no} & {"ne", "n'"}
+                partners = {at for at, s in pair.possible if s == no and pair.target[at] in NE}
                 assert len(partners) == 1
+                # With did, do, is, must before "not", the "ne" may belong to either.
+                (ne,) = partners
+                matches = {s for at, s in pair.possible if at == ne}
+                assert matches in ({no}, {no - 1, no})
+                assert (len(matches) == 1) == ((ne, no) in pair.sure)
                 seen += 1
     assert seen > 200
 

@@ -77,7 +77,7 @@ class VerbSpeaker(Speaker):
         if not negated:
             return Phrase([form], french)
         no = English("not")
-        return Phrase([form, no], _around(french, no, "pas"))
+        return Phrase([form, no], _around(french, no, "pas", [form]))
 
     def verb_group(
         self,
@@ -185,14 +185,15 @@ def _french(
     if mode == "now":
         words.lexical_french = French(verb.french[subject.person], main, words.get("do"))
         finite = [*before, words.lexical_french]
-        return [*(_around(finite, no[0], closing) if polarity else finite), *adverb]
+        do = words.get("do")
+        return [*(_around(finite, no[0], closing, do) if polarity else finite), *adverb]
     if mode == "past":
         forms = ETRE if verb.moves else AVOIR
         with_did = words.get("do")  # did … see: either may stand for the auxiliary
         auxiliary = French(forms[subject.person], [] if with_did else main, [*with_did, *main])
         finite = [*before, auxiliary]
         words.lexical_french = French(participle(verb.participle, agreement), main)
-        group = _around(finite, no[0], closing) if polarity else finite
+        group = _around(finite, no[0], closing, with_did) if polarity else finite
         return [*group, *adverb, words.lexical_french]
     going = words.get("be")  # is going, va: either word may be the match
     modal = French(
@@ -201,13 +202,20 @@ def _french(
         words.get("modal", "be", "do"),
     )
     words.lexical_french = French(verb.infinitive, main, words.get("to"))
-    group = _around([modal], no[0], closing) if polarity else [modal]
+    helper = words.get("be") or words.get("do") or words.get("modal")
+    group = _around([modal], no[0], closing, helper) if polarity else [modal]
     return [*group, *before, words.lexical_french]
 
 
-def _around(group: list[French], no: English, closing: str) -> list[French]:
-    """ne … pas, ne … jamais: two French words for one English word."""
-    return [French("ne", [no]), *group, French(closing, [no])]
+def _around(group: list[French], no: English, closing: str, helper: list[English]) -> list[French]:
+    """ne … pas, ne … jamais: two French words for one English word.
+
+    The second carries the meaning. "ne" only announces it, as did, do, is and must do in English
+    before "not": where there is such a helper, either of the two words may be the match.
+    """
+    either = [word for word in helper if word is not no]
+    ne = French("ne", [], [no, *either]) if either else French("ne", [no])
+    return [ne, *group, French(closing, [no])]
 
 
 def participle(form: str, agreement: int) -> str:

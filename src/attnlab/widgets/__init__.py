@@ -4,10 +4,14 @@ from attnlab.widgets.attention_heatmap import AttentionHeatmap
 from attnlab.widgets.attention_workbench import AttentionWorkbench
 from attnlab.widgets.browser_translator import BrowserTranslator
 from attnlab.widgets.chopper import Chopper
+from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
 from attnlab.widgets.path_length import PathLength
+from attnlab.widgets.position_similarity import PositionSimilarity
 from attnlab.widgets.pronouncer import Pronouncer
 from attnlab.widgets.quiz import Quiz
+from attnlab.widgets.rope_dial import RopeDial
 from attnlab.widgets.scale_histogram import ScaleHistogram
+from attnlab.widgets.sinusoid_matrix import SinusoidMatrix
 from attnlab.widgets.softmax_temperature import SoftmaxTemperature
 from attnlab.widgets.timeline import Timeline
 from attnlab.widgets.transformer_stepper import TransformerStepper
@@ -18,10 +22,14 @@ __all__ = [
     "AttentionWorkbench",
     "BrowserTranslator",
     "Chopper",
+    "ExtrapolationPlot",
     "PathLength",
+    "PositionSimilarity",
     "Pronouncer",
     "Quiz",
+    "RopeDial",
     "ScaleHistogram",
+    "SinusoidMatrix",
     "SoftmaxTemperature",
     "Timeline",
     "TransformerStepper",

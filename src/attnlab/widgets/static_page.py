@@ -9,6 +9,7 @@ SCRIPT, STYLE = "attnlab-widgets.js", "attnlab-widgets.css"
 # Parts that figures import, not figures themselves.
 _SHARED = {
     *("kit", "math", "mount", "runtime", "sentence"),
+    *("chart", "places"),
     *("alignment_view", "seq2seq_model"),
     *("transformer_model", "transformer_view"),
 }

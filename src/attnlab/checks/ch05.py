@@ -1,0 +1,318 @@
+"""Chapter 5, positional encoding: what its five exercises must satisfy."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.attention import weights
+from attnlab.checks.answer import Answer, look_for_nan
+from attnlab.checks.ch05_suspects import ALIBI, ROPE, SHIFT, SINUSOIDS, alibi, rope, shift
+from attnlab.checks.compare import a_kind_of, close, numbers
+from attnlab.checks.exercise import Exercise
+from attnlab.checks.explain import Mistake
+from attnlab.positions import sinusoidal
+
+# 05.1 ────────────────────────────────────────────────────────────────────────────────────────────
+
+sinusoids = Exercise(
+    "05.1",
+    title="Sinusoids by hand",
+    call="my_sinusoids(length, width)",
+    returns="a table of shape (length, width)",
+    reference=sinusoidal,
+    suspects=SINUSOIDS,
+    lesson="A place is E/2 hands of clocks, from a fast one to a very slow one.",
+)
+
+
+@sinusoids.property
+def there_is_one_row_for_each_place(answer: Answer) -> None:
+    answer(5, 8)
+
+
+@sinusoids.property
+def at_place_0_all_sines_are_0_and_all_cosines_1(answer: Answer) -> None:
+    first = answer(5, 8)[0]
+    if not close(first, torch.tensor([0.0, 1.0] * 4)):
+        row = ", ".join(f"{x:.2f}" for x in first.tolist())
+        raise Mistake(f"The row of place 0 is ({row}), expected (0, 1, 0, 1, 0, 1, 0, 1).")
+
+
+@sinusoids.property
+def the_first_pair_turns_by_one_radian_a_place(answer: Answer) -> None:
+    place = torch.arange(7.0)
+    expected = torch.stack([place.sin(), place.cos()], dim=-1)
+    if not close(answer(7, 6)[:, :2], expected):
+        raise Mistake(
+            "The first two columns are not sin(p) and cos(p).",
+            likely="Pair 0 has exponent 0, and 10000⁰ is 1.",
+        )
+
+
+@sinusoids.property
+def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
+    answer.must_match(5, 8, likely="Pair i has the angle p / 10000^(2i/E).")
+    answer.must_match(40, 6)
+
+
+# 05.2 ────────────────────────────────────────────────────────────────────────────────────────────
+
+shifting = Exercise(
+    "05.2",
+    title="A shift is a rotation",
+    call="shift_matrix(k, width)",
+    returns="a matrix of shape (width, width)",
+    reference=shift,
+    suspects=SHIFT,
+    lesson="One matrix moves every place by k. A linear layer could learn it.",
+)
+
+
+@shifting.property
+def it_is_a_square_matrix(answer: Answer) -> None:
+    answer(3, 8)
+
+
+@shifting.property
+def no_shift_changes_nothing(answer: Answer) -> None:
+    if not torch.allclose(answer(0, 6).double(), torch.eye(6).double(), atol=1e-3):
+        raise Mistake(
+            "`shift_matrix(0, 6)` is not the identity.",
+            likely="cos 0 = 1 belongs on the diagonal, sin 0 = 0 beside it.",
+        )
+
+
+@shifting.property
+def it_moves_every_place_by_k(answer: Answer) -> None:
+    for k, width in ((1, 4), (3, 8), (-2, 6), (7, 8)):
+        moved = sinusoidal(12, width).double() @ answer(k, width).double().T
+        expected = sinusoidal(12, width, offset=k).double()
+        gap = (moved - expected).abs().amax(-1)
+        if bool((gap > 1e-3).any()):
+            place = int((gap > 1e-3).nonzero()[0])
+            raise Mistake(
+                f"With k = {k} and width {width}, M · PE({place}) is not PE({place + k}): off by "
+                f"{gap[place]:.2f}.",
+                likely="Each pair (sin, cos) has a 2 × 2 block on the diagonal, with the angle "
+                "k · ω.",
+            )
+
+
+@shifting.property
+def it_is_a_rotation(answer: Answer) -> None:
+    m = answer(5, 8).double()
+    if not torch.allclose(m @ m.T, torch.eye(8).double(), atol=1e-2):
+        raise Mistake(
+            "M Mᵀ is not the identity, so M is no rotation: it changes lengths.",
+            likely="Outside the 2 × 2 blocks everything is 0.",
+        )
+
+
+# 05.3 ────────────────────────────────────────────────────────────────────────────────────────────
+
+rotary = Exercise(
+    "05.3",
+    title="Rotary positions",
+    call="my_rope(x, offset)",
+    returns="the turned x, with the shape of x",
+    reference=rope,
+    suspects=ROPE,
+    lesson="Absolute places went in, and dot products see their distance only.",
+)
+
+
+@rotary.property
+def the_shape_stays(answer: Answer) -> None:
+    answer(numbers(5, 8), 0)
+
+
+@rotary.property
+def a_turn_keeps_lengths(answer: Answer) -> None:
+    x = numbers(5, 8)
+    before, after = x.norm(dim=-1), answer(x, 3).norm(dim=-1)
+    if not close(after, before):
+        token = int((after - before).abs().argmax())
+        raise Mistake(
+            f"Token {token} had length {before[token]:.2f} and now has {after[token]:.2f}.",
+            likely="(a, b) becomes (a cos − b sin, a sin + b cos).",
+        )
+
+
+@rotary.property
+def place_0_is_not_turned(answer: Answer) -> None:
+    x = numbers(5, 8)
+    if not close(answer(x, 0)[0], x[0]):
+        raise Mistake("With offset 0 the first token stands at place 0, yet it has changed.")
+
+
+@rotary.property
+def each_pair_turns_at_its_own_speed(answer: Answer) -> None:
+    answer.must_match(numbers(5, 8), 0, likely="Pair i at place p is turned by p / 10000^(2i/D).")
+    answer.must_match(numbers(7, 4, seed=1), 0)
+
+
+@rotary.property
+def the_first_token_stands_at_offset(answer: Answer) -> None:
+    answer.must_match(numbers(3, 6), 10, likely="Places are offset, offset + 1, …")
+
+
+@rotary.property
+def scores_depend_on_the_distance_only(answer: Answer) -> None:
+    q, k = numbers(1, 6), numbers(1, 6, seed=1)
+    near = (answer(q, 2) * answer(k, 7)).sum()
+    far = (answer(q, 102) * answer(k, 107)).sum()
+    if abs(near - far) > 1e-2:
+        raise Mistake(
+            f"The score of places 2 and 7 is {near:.3f}, that of 102 and 107 {far:.3f}: the "
+            "distance is the same."
+        )
+
+
+@rotary.property
+def a_batch_and_heads_may_come_first(answer: Answer) -> None:
+    answer.must_match(numbers(2, 3, 5, 4), 1)
+
+
+# 05.4 ────────────────────────────────────────────────────────────────────────────────────────────
+
+linear = Exercise(
+    "05.4",
+    title="ALiBi",
+    call="my_alibi(slopes, L, S)",
+    returns="a bias of shape (H, L, S)",
+    reference=alibi,
+    suspects=ALIBI,
+    lesson="No parameter, no table, no longest length: just a slope.",
+)
+
+SLOPES = torch.tensor([0.5, 0.25])
+
+
+@linear.property
+def there_is_one_bias_for_each_head_query_and_key(answer: Answer) -> None:
+    answer(SLOPES, 4, 4)
+
+
+@linear.property
+def a_token_is_at_distance_0_from_itself(answer: Answer) -> None:
+    own = answer(SLOPES, 4, 4).diagonal(dim1=-2, dim2=-1)
+    if not close(own, 0.0):
+        raise Mistake(f"A token's bias towards itself is {own.abs().max():.2f}, expected 0.")
+
+
+@linear.property
+def as_many_queries_as_keys(answer: Answer) -> None:
+    answer.must_match(SLOPES, 4, 4, likely="−slope · |place of the key − place of the query|.")
+
+
+@linear.property
+def fewer_queries_than_keys(answer: Answer) -> None:
+    answer.must_match(torch.tensor([0.5, 0.1, 0.2]), 2, 5)
+
+
+@linear.property
+def a_single_new_token(answer: Answer) -> None:
+    answer.must_match(SLOPES, 1, 6)
+
+
+# 05.5 ────────────────────────────────────────────────────────────────────────────────────────────
+
+ENOUGH, LENGTH = 0.9, 60
+
+ruler = Exercise(
+    "05.5",
+    title="A head that counts back",
+    call="count_back(k, width)",
+    returns="two matrices w_q and w_k of shape (width, D)",
+    lesson="These weights never saw a text, and work at any place. Sinusoids can extrapolate: what "
+    "fails is what training on short texts finds.",
+)
+
+
+def matrices(answer: Answer, k: int, width: int) -> tuple[Tensor, Tensor]:
+    seen = answer(k, width)
+    if not isinstance(seen, tuple | list) or len(seen) != 2:
+        raise Mistake(
+            f"`count_back({k}, {width})` returned {a_kind_of(seen)}, expected two matrices.",
+            likely="End with `return w_q, w_k`.",
+        )
+    for name, w in zip(("w_q", "w_k"), seen, strict=True):
+        if not isinstance(w, Tensor) or w.ndim != 2 or w.shape[0] != width:
+            raise Mistake(
+                f"`{name}` is {a_kind_of(w)}, expected a tensor of shape ({width}, D).",
+                likely="A place is a row of `width` numbers, and its query is `pe @ w_q`.",
+            )
+        if not w.is_floating_point():
+            raise Mistake(
+                f"`{name}` holds {str(w.dtype).removeprefix('torch.')} values, expected float.",
+                likely="Write 1.0 instead of 1.",
+            )
+        look_for_nan(w, f"k = {k}, width = {width}")
+    w_q, w_k = (w.detach().float() for w in seen)
+    if w_q.shape != w_k.shape:
+        raise Mistake(
+            f"`w_q` has shape {tuple(w_q.shape)} and `w_k` {tuple(w_k.shape)}, expected the same "
+            "D for both.",
+            likely="A query and a key meet in a dot product, so they are equally wide.",
+        )
+    return w_q, w_k
+
+
+def must_count_back(answer: Answer, k: int, width: int, first: int = 0) -> None:
+    w_q, w_k = matrices(answer, k, width)
+    places = sinusoidal(LENGTH, width, offset=first)
+    table = weights(places @ w_q, places @ w_k)
+    if not bool(table.isfinite().all()):
+        raise Mistake("The weights are nan: the numbers are so large that the scores overflow.")
+    if bool((table.amax(-1) < 1 / LENGTH + 1e-3).all()):
+        raise Mistake(
+            "Every place spreads its attention evenly.",
+            likely="All scores are nearly the same: are the matrices still zero?",
+        )
+    here = torch.arange(k, LENGTH)
+    found = here - table[k:].argmax(-1)  # how far each one looks back
+    where = f"With k = {k}, width = {width}" + (f" and places from {first}" if first else "")
+    if not bool((found == k).all()):
+        odd = int((found != k).nonzero()[0])
+        seen, seen_later = int(found[odd]), int(found[-1])
+        likely = "The query of place p should be the key of place p − k, made longer."
+        if bool((found == 0).all()):
+            likely = "Its query points where its key does: turn one of them by k places."
+        elif bool((found == -k).any()):
+            likely = "It looks ahead: the turn goes the wrong way. Transpose the matrix."
+        elif bool((found[10:] == seen_later).all()):
+            likely = f"All look {seen_later} back. Does your turn depend on k?"
+        raise Mistake(
+            f"{where}, place {first + k + odd} looks mostly at the place {seen} back, "
+            f"expected {k} back.",
+            likely,
+        )
+    least = float(table[here, here - k].min())
+    if least < ENOUGH:
+        raise Mistake(
+            f"{where}, the direction is right, but only {least:.2f} of the attention goes there, "
+            f"expected {ENOUGH}.",
+            likely="Multiply w_q by a larger number: the neighbours score almost as high.",
+        )
+
+
+@ruler.property
+def two_matrices_come_back(answer: Answer) -> None:
+    matrices(answer, 3, 32)
+
+
+@ruler.property
+def it_looks_three_back(answer: Answer) -> None:
+    must_count_back(answer, 3, 32)
+
+
+@ruler.property
+def it_looks_any_number_back(answer: Answer) -> None:
+    must_count_back(answer, 1, 32)
+    must_count_back(answer, 5, 64)
+
+
+@ruler.property
+def it_works_far_away_as_well(answer: Answer) -> None:
+    must_count_back(answer, 3, 32, first=5000)

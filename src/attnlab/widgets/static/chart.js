@@ -1,0 +1,80 @@
+// Small plots and maps for live figures.
+import { context2d, svg } from "./kit.js";
+
+/**
+ * An empty plot. `x` and `y` are [from, to]; ticks are numbers or [number, text] pairs.
+ * Returns {node, x, y, box, line, dot, text}: x(v) and y(v) give pixels.
+ */
+export function chart({ wide, high, em, x, y, xTicks = [], yTicks = [], xName = "", label = "", right = 0.8 }) {
+  const box = { left: 2.9 * em, right: wide - right * em, top: 0.8 * em, bottom: high - (xName ? 3 : 1.9) * em };
+  const node = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img", "aria-label": label, class: "al-chart" });
+  const px = (v) => box.left + ((v - x[0]) / (x[1] - x[0] || 1)) * (box.right - box.left);
+  const py = (v) => box.bottom - ((v - y[0]) / (y[1] - y[0] || 1)) * (box.bottom - box.top);
+  const text = (at, up, words, anchor = "middle", kind = "al-c-tick") =>
+    node.append(svg("text", { x: at, y: up, "text-anchor": anchor, class: kind }, words));
+  const rule = (x1, y1, x2, y2, kind) => node.append(svg("line", { x1, y1, x2, y2, class: kind }));
+  for (const tick of yTicks) {
+    const [v, words] = [tick].flat();
+    rule(box.left, py(v), box.right, py(v), "al-c-grid");
+    text(box.left - 0.4 * em, py(v) + 0.35 * em, words ?? String(v).replace("-", "−"), "end");
+  }
+  rule(box.left, box.bottom, box.right, box.bottom, "al-c-axis");
+  for (const tick of xTicks) {
+    const [v, words] = [tick].flat();
+    rule(px(v), box.bottom, px(v), box.bottom + 0.25 * em, "al-c-axis");
+    text(px(v), box.bottom + 1.4 * em, words ?? String(v).replace("-", "−"));
+  }
+  if (xName) text((box.left + box.right) / 2, high - 0.35 * em, xName, "middle", "al-c-name");
+  return {
+    node, box, x: px, y: py, text, rule,
+    line: (points, attributes = {}) => node.append(svg("path", {
+      d: points.map(([u, v], i) => `${i ? "L" : "M"}${px(u).toFixed(2)} ${py(v).toFixed(2)}`).join(""), fill: "none", ...attributes,
+    })),
+    dot: (u, v, attributes = {}) => node.append(svg("circle", { cx: px(u), cy: py(v), r: 0.38 * em, ...attributes })),
+  };
+}
+
+/** Round numbers from 0 to about `last`, at most `most` of them. */
+export function roundTicks(last, most = 6) {
+  const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 40, 50, 64, 100, 128, 200, 256, 500, 512].find((s) => last / s < most) ?? 1024;
+  return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
+}
+
+/** Paint flat values (rows, columns) from low to high on a canvas of the given size. Returns its 2-D context. */
+export function paintMap(canvas, values, rows, columns, wide, high, theme, low, highest) {
+  const small = document.createElement("canvas");
+  small.width = columns;
+  small.height = rows;
+  const image = new ImageData(columns, rows);
+  for (let i = 0; i < rows * columns; i++) {
+    const t = Math.max(0, Math.min(255, Math.round(((values[i] - low) / (highest - low || 1)) * 255)));
+    image.data.set([theme.table[3 * t], theme.table[3 * t + 1], theme.table[3 * t + 2], 255], 4 * i);
+  }
+  small.getContext("2d").putImageData(image, 0, 0);
+  const context = context2d(canvas, wide, high);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(small, 0, 0, wide, high);
+  return context;
+}
+
+/** Call `chosen(row, column)` while the reader presses on a map of rows × columns (which may change: a function). */
+export function onPress(figure, canvas, size, chosen) {
+  let pressed = false;
+  const tell = (event) => {
+    const place = canvas.getBoundingClientRect(), [rows, columns] = size();
+    const at = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+    chosen(at((event.clientY - place.top) / place.height, rows), at((event.clientX - place.left) / place.width, columns));
+  };
+  figure.listen(canvas, "pointerdown", (event) => {
+    pressed = true;
+    canvas.setPointerCapture?.(event.pointerId);
+    tell(event);
+  });
+  figure.listen(canvas, "pointermove", (event) => { if (pressed) tell(event); });
+  for (const end of ["pointerup", "pointercancel"]) figure.listen(canvas, end, () => { pressed = false; });
+}
+
+/** The size of a letter in the figure, in pixels. */
+export function letter(figure) {
+  return parseFloat(getComputedStyle(figure.root).fontSize) || 15;
+}

@@ -1,0 +1,252 @@
+"""Chapter 5: wrong answers with the words they must meet, and right answers written differently."""
+
+import math
+
+import torch
+from corpus import right, wrong
+
+# 05.1 my_sinusoids(length, width) ----------------------------------------------------------------
+
+
+@wrong("05.1", "All sines come first here")
+def sines_then_cosines(length, width):
+    angle = torch.arange(length)[:, None] / 10_000 ** (torch.arange(0, width, 2) / width)
+    return torch.cat([angle.sin(), angle.cos()], -1)
+
+
+@wrong("05.1", "Every column has a frequency of its own")
+def no_pairs(length, width):
+    pe = torch.zeros(length, width)
+    for p in range(length):
+        for d in range(width):
+            angle = p / 10_000 ** (d / width)
+            pe[p, d] = math.cos(angle) if d % 2 else math.sin(angle)
+    return pe
+
+
+@wrong("05.1", "The exponent is i/E")
+def half_the_exponent(length, width):
+    angle = torch.arange(length)[:, None] / 10_000 ** (torch.arange(width // 2) / width)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
+
+
+@wrong("05.1", "Places are counted from 0")
+def from_one(length, width):
+    angle = torch.arange(1, length + 1)[:, None] / 10_000 ** (torch.arange(0, width, 2) / width)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
+
+
+@wrong("05.1", "Sine and cosine have changed places")
+def cosines_first(length, width):
+    angle = torch.arange(length)[:, None] / 10_000 ** (torch.arange(0, width, 2) / width)
+    return torch.stack([angle.cos(), angle.sin()], -1).flatten(1)
+
+
+@right("05.1")
+def with_loops(length, width):
+    pe = torch.zeros(length, width)
+    for p in range(length):
+        for i in range(width // 2):
+            pe[p, 2 * i] = math.sin(p * 10_000 ** (-2 * i / width))
+            pe[p, 2 * i + 1] = math.cos(p * 10_000 ** (-2 * i / width))
+    return pe
+
+
+@right("05.1")
+def with_complex_numbers(length, width):
+    speed = torch.exp(-math.log(10_000) * torch.arange(0, width, 2) / width)
+    angle = torch.outer(torch.arange(float(length)), speed)
+    return torch.view_as_real(torch.polar(torch.ones(()), math.pi / 2 - angle)).flatten(1)
+
+
+# 05.2 shift_matrix(k, width) ---------------------------------------------------------------------
+
+
+def rotation(angle):
+    return torch.tensor([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+
+
+@wrong("05.2", "This matrix moves k places back")
+def turns_back(k, width):
+    return torch.block_diag(*[rotation(k / 10_000 ** (i / width)).T for i in range(0, width, 2)])
+
+
+@wrong("05.2", "Every pair is turned by the same angle")
+def one_speed(k, width):
+    return torch.block_diag(*[rotation(k)] * (width // 2))
+
+
+@wrong("05.2", "M · PE(0) is not PE(1)")
+def nothing_moves(k, width):
+    return torch.eye(width)
+
+
+@wrong("05.2", "is not the identity")
+def ones(k, width):
+    return torch.ones(width, width)
+
+
+@right("05.2")
+def by_least_squares(k, width):
+    """Solve M PE(p) = PE(p + k) for many places, in double precision."""
+    speed = 10_000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+
+    def waves(places):
+        angle = places[:, None] * speed
+        return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
+
+    places = torch.arange(3000, dtype=torch.float64) * 3
+    return torch.linalg.lstsq(waves(places), waves(places + k)).solution.T.float()
+
+
+@right("05.2")
+def in_place_in_a_table(k, width):
+    m = torch.zeros(width, width)
+    for i in range(0, width, 2):
+        angle = k * 10_000 ** (-i / width)
+        m[i, i] = m[i + 1, i + 1] = math.cos(angle)
+        m[i, i + 1], m[i + 1, i] = math.sin(angle), -math.sin(angle)
+    return m
+
+
+# 05.3 my_rope(x, offset) -------------------------------------------------------------------------
+
+
+def turns(x, offset):
+    places = torch.arange(offset, offset + x.shape[-2])
+    return places[:, None] / 10_000 ** (torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+
+
+@wrong("05.3", "It turns clockwise")
+def the_other_way(x, offset):
+    z = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(z * torch.exp(-1j * turns(x, offset))).flatten(-2)
+
+
+@wrong("05.3", "as in LLaMA's code")
+def rotate_half(x, offset):
+    a = turns(x, offset)
+    cos, sin = torch.cat([a, a], -1).cos(), torch.cat([a, a], -1).sin()
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-second, first], dim=-1) * sin
+
+
+@wrong("05.3", "`offset` has no effect")
+def forgets_the_offset(x, offset):
+    z = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(z * torch.exp(1j * turns(x, 0))).flatten(-2)
+
+
+@wrong("05.3", "with a plus")
+def a_reflection(x, offset):
+    a, b, angle = x[..., ::2], x[..., 1::2], turns(x, offset)
+    return torch.stack(
+        [a * angle.cos() - b * angle.sin(), a * angle.sin() - b * angle.cos()], -1
+    ).flatten(-2)
+
+
+@wrong("05.3", "had length")
+def adds_instead(x, offset):
+    angle = turns(x, offset)
+    return x + torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+
+
+@right("05.3")
+def with_complex_products(x, offset):
+    z = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(z * torch.exp(1j * turns(x, offset))).flatten(-2)
+
+
+@right("05.3")
+def with_matrices(x, offset):
+    angle = turns(x, offset)
+    cos, sin = angle.cos(), angle.sin()
+    turn = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
+    return (turn @ x.unflatten(-1, (-1, 2)).unsqueeze(-1)).squeeze(-1).flatten(-2)
+
+
+# 05.4 my_alibi(slopes, L, S) ---------------------------------------------------------------------
+
+
+@wrong("05.4", "Far keys are rewarded here")
+def with_a_plus(slopes, n, m):
+    far = (torch.arange(m - n, m)[:, None] - torch.arange(m)).abs()
+    return slopes.view(-1, 1, 1) * far
+
+
+@wrong("05.4", "take the absolute value")
+def without_abs(slopes, n, m):
+    return -slopes.view(-1, 1, 1) * (torch.arange(m - n, m)[:, None] - torch.arange(m))
+
+
+@wrong("05.4", "The queries are the last L of the S places")
+def from_the_left(slopes, n, m):
+    return -slopes.view(-1, 1, 1) * (torch.arange(n)[:, None] - torch.arange(m)).abs()
+
+
+@wrong("05.4", "All heads have the same bias")
+def one_slope(slopes, n, m):
+    far = (torch.arange(m - n, m)[:, None] - torch.arange(m)).abs()
+    return -(slopes[0] * far).repeat(len(slopes), 1, 1)
+
+
+@wrong("05.4", "expected 0")
+def starts_at_one(slopes, n, m):
+    return -slopes.view(-1, 1, 1) * ((torch.arange(m - n, m)[:, None] - torch.arange(m)).abs() + 1)
+
+
+@right("05.4")
+def with_einsum(slopes, n, m):
+    far = torch.cdist(torch.arange(m - n, m)[:, None].float(), torch.arange(m)[:, None].float())
+    return -torch.einsum("h,ls->hls", slopes, far)
+
+
+@right("05.4")
+def cut_from_a_square(slopes, n, m):
+    square = -(torch.arange(m)[:, None] - torch.arange(m)).abs().float()
+    return torch.stack([s * square[m - n :] for s in slopes])
+
+
+# 05.5 count_back(k, width) -----------------------------------------------------------------------
+
+
+@wrong("05.5", "Its query points where its key does")
+def identity(k, width):
+    return 100 * torch.eye(width), torch.eye(width)
+
+
+@wrong("05.5", "the turn goes the wrong way")
+def looks_ahead(k, width):
+    return 200 * in_place_in_a_table(-k, width), torch.eye(width)
+
+
+@wrong("05.5", "the direction is right, but only")
+def too_blunt(k, width):
+    return in_place_in_a_table(k, width), torch.eye(width)
+
+
+@wrong("05.5", "Does your turn depend on k?")
+def always_three(k, width):
+    return 200 * in_place_in_a_table(3, width), torch.eye(width)
+
+
+@wrong("05.5", "spreads its attention evenly")
+def zeros(k, width):
+    return torch.zeros(width, width), torch.zeros(width, width)
+
+
+@wrong("05.5", "End with `return w_q, w_k`")
+def only_the_product(k, width):
+    return in_place_in_a_table(k, width)
+
+
+@right("05.5")
+def turns_the_keys(k, width):
+    return torch.eye(width), 200 * in_place_in_a_table(-k, width)
+
+
+@right("05.5")
+def with_the_fastest_pairs_only(k, width):
+    """The slow pairs hardly tell neighbours apart, so they can be left out."""
+    keep = torch.eye(width)[:, : width // 2]
+    return 300 * in_place_in_a_table(k, width) @ keep, keep

@@ -1,0 +1,1449 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 5
+#     title: Positional encoding
+#     minutes: 100
+#     summary: Attention sees a bag of words. Sinusoids, learned places, Shaw, T5, ALiBi and RoPE tell it the order, and an experiment shows which of them survive longer texts.
+# ---
+
+# %% [markdown]
+# # 5 · Positional encoding
+#
+# *He hit me with a pie.* *Me hit he with a pie.* The words are the same, and somebody else is covered in cream. Attention, as we have built it, cannot tell the two apart. This chapter tells it **where** each token stands.
+#
+# At the end you can
+#
+# - prove in one line that attention ignores order, and show it;
+# - read the picture of the sinusoids, and say why a shift is a rotation;
+# - build RoPE in five lines, and ALiBi in two;
+# - say which encodings survive a text that is longer than any in training, and what "survive" depends on.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Positional encoding
+#
+# attnlab · chapter 5
+#
+# He hit me with a pie. Me hit he with a pie.
+
+# %% [markdown] tags=["notes"]
+# 40 minutes. Why attention is blind for order (6 min), from a number to waves (10 min), relative and rotary (10 min), the extrapolation experiment (10 min), the quiz. The figures are live.
+
+# %%
+import itertools
+import math
+import time
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attnlab import figures
+from attnlab.attention import attention, weights
+from attnlab.checks import check
+from attnlab.heads import MultiHead, merge, split
+from attnlab.positions import (
+    Learned,
+    Rope,
+    Rope2D,
+    Sinusoidal,
+    frequencies,
+    sinusoidal,
+    sinusoidal_2d,
+    stretched_base,
+)
+from attnlab.relative import Shaw, T5Bias, alibi, alibi_slopes, t5_bucket
+from attnlab.reproducible import seed
+from attnlab.training import fit
+from attnlab.widgets import (
+    ExtrapolationPlot,
+    PositionSimilarity,
+    Quiz,
+    RopeDial,
+    SinusoidMatrix,
+)
+
+figures.use_style()
+torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · The question
+#
+# Take the layer of chapter 4 with random weights, and a random vector for each word. Feed *he hit me with a pie*, then the same words in another order.
+#
+# **Guess first:** what happens to the output of the word *hit*?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Who was hit?
+#
+# Feed *he hit me with a pie*, then *me hit he with a pie*.
+#
+# What happens to the output of *hit*?
+
+# %%
+words = ["he", "hit", "me", "with", "a", "pie"]
+seed(0)
+vectors = dict(zip(words, torch.randn(6, 16)))  # one vector a word
+layer = MultiHead(16, heads=4).eval()
+
+
+def outputs(sentence):
+    """The layer's output for each word of a sentence: (L, 16)."""
+    x = torch.stack([vectors[word] for word in sentence])  # (L, 16)
+    return layer(x[None])[0].detach()
+
+
+mine, yours = outputs(words), outputs(["me", "hit", "he", *words[3:]])
+print("hit, in both sentences:", mine[1, :4], yours[1, :4])
+difference = (mine[1] - yours[1]).abs().max()
+print(f"largest difference: {difference:.6f}")
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print("he hit me:", mine[1, :4])
+print("me hit he:", yours[1, :4])
+
+# %% [markdown]
+# Nothing happens. The verb does not know who hits. Six words can stand in $6! = 720$ orders; let us try them all. In each, every word should get *its own* output, just in another place.
+
+# %%
+worst = 0.0
+for order in itertools.permutations(range(6)):
+    shuffled = outputs([words[i] for i in order])
+    worst = max(worst, (shuffled - mine[list(order)]).abs().max().item())
+print(f"720 orders, largest difference to the shuffled output: {worst:.5f}")
+
+# %% [markdown]
+# This is called **permutation equivariance**: shuffle the input, and the output is shuffled in the same way. The proof has one line. Let $P$ be a permutation matrix, shape $(L, L)$, so that $PX$ has the rows of $X$ in another order. Then with $A = W_q W_k^\top/\sqrt D$
+#
+# $$\operatorname{softmax}\big(PX\,A\,(PX)^\top\big)\,PX\,W_v = \operatorname{softmax}\big(P\,(XAX^\top)\,P^\top\big)\,PX\,W_v = P\operatorname{softmax}(XAX^\top)\,\underbrace{P^\top P}_{I}\,X\,W_v = P \cdot \text{Attention}(X).$$
+#
+# The second step holds because a softmax works on each row: shuffling rows and columns first or last is the same. Here is each step, with numbers.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Shuffle in, shuffle out
+#
+# $$\operatorname{softmax}(PXAX^\top P^\top)\,PX = P\operatorname{softmax}(XAX^\top)\,P^\top P\,X = P\cdot\text{Attention}(X)$$
+#
+# A sentence without positions is a **bag of words**.
+
+# %% tags=["fragment"]
+x, A = torch.randn(6, 16), torch.randn(16, 16) / 16
+P = torch.eye(6)[[3, 0, 5, 1, 4, 2]]  # some permutation
+alpha = (x @ A @ x.T).softmax(-1)
+torch.testing.assert_close((P @ x) @ A @ (P @ x).T, P @ (x @ A @ x.T) @ P.T)
+torch.testing.assert_close(
+    (P @ (x @ A @ x.T) @ P.T).softmax(-1), P @ alpha @ P.T
+)
+torch.testing.assert_close(P @ alpha @ P.T @ (P @ x), P @ (alpha @ x))
+print("each step of the proof holds")
+
+# %% [markdown] tags=["notes"]
+# Ask which other layers are equivariant: anything that treats each token alone (the MLP, LayerNorm), so the whole Transformer is. RNNs and convolutions are not: order is built in.
+
+# %% [markdown]
+# MLPs and norms treat each token alone, so a whole stack of such layers is equivariant too. RNNs had order built in, because they read one word after the other. We have to give it back by hand. There are two ways: **mark the tokens** (add something that says *I am number 5*), or **change the scores** (say *you are 3 before me*).
+#
+# ## 2 · By hand
+#
+# ### Append the number, and why not
+#
+# The first idea: one more entry in each vector, the place $t = 0, 1, 2, \dots$ Take random words, append $t$, and let them look at each other. **Guess first:** whom does the last of 100 tokens look at?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Just append $t$?
+#
+# $x_t' = (x_t,\ t)$, or $(x_t,\ t/L)$. What goes wrong?
+
+# %%
+seed(0)
+for length in (10, 100, 1000):
+    x = torch.randn(length, 16)  # words with entries of variance 1
+    t = torch.arange(length)[:, None]
+    counted = torch.cat([x, t], dim=-1)  # (L, 17)
+    alpha = weights(counted, counted)  # (L, L), every token is q and k
+    best = (alpha.argmax(-1) == length - 1).float().mean()
+    print(
+        f"{length:4d} tokens: {best:.0%} look mostly at the last; t/L tells neighbours apart by {1 / length:.3f}"
+    )
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(f"of {length} tokens, {best:.0%} look mostly at the last one")
+print(f"with t/L, neighbours differ by 1/{length}")
+
+# %% [markdown] tags=["notes"]
+# t is unbounded, so it drowns the words. t/L is bounded, but "one step" means something else in every text.
+
+# %% [markdown]
+# The number drowns the words: $t_i t_j$ grows without bound, so everybody looks at the largest $t$. Dividing by the length is no cure. Then one step is 0.1 in a short text and 0.001 in a long one, and "the word before" has no fixed meaning.
+#
+# So here is what we want: **bounded** entries, a **different vector for each place**, and **one step that is the same step everywhere**.
+#
+# ### The counter and the clocks
+#
+# How do you write large numbers with bounded digits? With *several* digits. In a binary counter the lowest bit flips at each step, the next at every second one, and so on. Each digit is 0 or 1, and together they are different for each place.
+
+# %%
+for place in range(8):
+    print(place, "=", f"{place:04b}")
+
+# %% [markdown]
+# A network prefers smooth things, so replace flipping bits by turning hands. A clock does it: a fast hand, a slower one, a very slow one. One hand with angle $\theta$ is two numbers, $(\sin\theta, \cos\theta)$. [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762) (section 3.5) take $E/2$ hands:
+#
+# $$PE_{p,\,2i} = \sin(p\,\omega_i), \qquad PE_{p,\,2i+1} = \cos(p\,\omega_i), \qquad \omega_i = 10000^{-2i/E}$$
+#
+# | symbol | shape | it says |
+# |---|---|---|
+# | $p$ | number | the place, from 0 |
+# | $i$ | $0 \dots E/2-1$ | which hand |
+# | $\omega_i$ | $(E/2,)$ | how far the hand turns in one step; its wavelength is $2\pi/\omega_i$ places |
+# | $PE$ | $(L, E)$ | one row a place; **added** to the tokens $X$, $(L, E)$ |
+#
+# Four numbers and base 100 make it readable on paper: $\omega = (1,\ 0.1)$. Work out the row of place 2 before you run the cell.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Hands of clocks
+#
+# $$PE_{p,\,2i} = \sin(p\,\omega_i), \quad PE_{p,\,2i+1} = \cos(p\,\omega_i), \quad \omega_i = 10000^{-2i/E}$$
+#
+# A binary counter with smooth digits: bounded, all different, and one step is one turn.
+
+# %% tags=["fragment"]
+omega = [1.0, 0.1]  # 100^(-0/4), 100^(-2/4)
+print(" p   sin p   cos p   sin p/10   cos p/10")
+for p in range(5):
+    a, b = p * omega[0], p * omega[1]
+    row = [math.sin(a), math.cos(a), math.sin(b), math.cos(b)]
+    print(
+        f"{p:2d}   {row[0]:5.2f}   {row[1]:5.2f}   {row[2]:8.2f}   {row[3]:8.2f}"
+    )
+
+# %% [markdown]
+# The first hand is the second hand: it turns by 1 radian a step and comes round after 6.3 places. The second one moves slowly and tells place 0 from place 6, where the first hand looks almost the same.
+#
+# ## 3 · Live
+#
+# ### The matrix of sinusoids
+#
+# - Drag the dimension from 0 to 31. **Before you do:** which columns are the second hand, and which hardly move within 48 places?
+# - Choose *binary counter*. What do the two pictures share?
+# - Set the base to 10. What goes wrong for long texts? (Look for two places with nearly the same row.)
+
+# %% tags=["slide", "hide-input"]
+SinusoidMatrix(
+    length=48,
+    width=32,
+    place=20,
+    dim=8,
+    title="Sinusoids, place by place",
+    caption="Left columns: treble, fast waves for near places. Right columns: bass, slow waves for far ones.",
+)
+
+# %% [markdown] tags=["notes"]
+# Drag the dimension slowly from 0 to 31, then switch to the binary counter: the same picture, with hard edges. Then base 10: the rows repeat.
+
+# %% [markdown]
+# ### Turn instead of add
+#
+# The second figure is about **RoPE** ([Su et al. 2021](https://arxiv.org/abs/2104.09864)), which most language models use today. It adds nothing. It takes the query and the key two numbers at a time, as hands of clocks, and **turns** each by an angle that grows with its place.
+#
+# - Drag the place of the query. Its hands turn, each at its own speed, and the score changes.
+# - Now tick *move both together* and drag again. **Guess first:** what happens to the score?
+# - Swap the two places. Is the score the same?
+
+# %% tags=["slide", "hide-input"]
+RopeDial(
+    q=[1.0, 0.4, 0.9, -0.3, 0.8, 0.5, 1.0, 0.2],
+    k=[0.9, 0.3, 1.0, 0.2, 0.7, 0.6, 0.9, 0.4],
+    base=100.0,
+    query=12,
+    key=8,
+    title="RoPE: places as angles",
+    caption="Moving both tokens turns both hands alike, so the angle between them, and the score, stay.",
+)
+
+# %% [markdown] tags=["notes"]
+# First move one place, then tick "move both together". The score does not move at all. That is the whole idea: absolute places go in, only the distance comes out.
+
+# %% [markdown]
+# ### Who is similar to whom?
+#
+# The cosine between the vectors of two places. *RoPE* stands for one fixed vector, turned by its place. The last two are for images, where a place is a row and a column; we come to them in part 4.
+#
+# - In the map of the sinusoids all diagonals have one colour. What does that say?
+# - Choose *random vectors*: places are told apart perfectly. What is missing? (Does place 20 know that 21 is near?)
+# - Compare *2-D* with *1-D, row by row*: which patch is most similar to the probe, and where should it be?
+
+# %% tags=["hide-input"]
+ROWS, COLUMNS = 10, 14
+
+
+def landscape(high=60, wide=84):
+    """A small picture: sky, sun, hills, a house. (high, wide, 3), 0 to 1."""
+    y = torch.linspace(0, 1, high)[:, None].expand(high, wide)
+    x = torch.linspace(0, 1, wide)[None].expand(high, wide)
+
+    def colour(r, g, b):
+        return torch.tensor([r, g, b])
+
+    sky = colour(0.45, 0.68, 0.95) + 0.4 * y[..., None] * colour(
+        1.0, 0.7, 0.3
+    )
+    layers = [
+        (
+            (x - 0.78) ** 2 * 2 + (y - 0.22) ** 2 < 0.016,
+            colour(1.0, 0.9, 0.35),
+        ),
+        (y > 0.55 + 0.12 * torch.sin(5 * x), colour(0.35, 0.6, 0.4)),
+        (y > 0.72 + 0.06 * torch.cos(7 * x), colour(0.25, 0.5, 0.25)),
+        (
+            (x - 0.3).abs() + 1.2 * (y - 0.62).abs() < 0.13,
+            colour(0.6, 0.25, 0.2),
+        ),
+        (
+            ((x - 0.3).abs() < 0.1) & ((y - 0.72).abs() < 0.1),
+            colour(0.9, 0.85, 0.75),
+        ),
+    ]
+    for where, paint in layers:
+        sky = torch.where(where[..., None], paint, sky)
+    return sky.clamp(0, 1)
+
+
+seed(0)
+picture = landscape()
+similar = PositionSimilarity(
+    {
+        "sinusoids": sinusoidal(48, 64),
+        "random vectors": torch.randn(48, 64),
+        "RoPE, one vector turned": Rope(64)(torch.ones(48, 64)),
+        "2-D: concat(PE(x), PE(y))": sinusoidal_2d(ROWS, COLUMNS, 64),
+        "1-D, row by row": sinusoidal(ROWS * COLUMNS, 64).unflatten(
+            0, (ROWS, COLUMNS)
+        ),
+    },
+    place=20,
+    row=4,
+    column=5,
+    image=picture,
+    title="Which places are similar?",
+    caption="Press on a map to move the probe.",
+)
+similar
+
+# %% [markdown]
+# <details><summary>Answers</summary>
+#
+# One colour along each diagonal: the similarity depends on the distance only, wherever you are. Random vectors are all nearly perpendicular, so near and far look alike. Row by row, the patch *below* is 14 places away and looks foreign, although it touches the probe.
+#
+# </details>
+#
+# ## 4 · In the open
+#
+# ### Sinusoids
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Sinusoids in four lines
+
+
+# %% tags=["fragment"]
+def our_sinusoids(places, width, base=10_000.0):
+    """One row of waves for each place: (L,) -> (L, E)."""
+    omega = base ** (-torch.arange(0, width, 2) / width)  # (E/2,)
+    angles = places[:, None] * omega  # (L, E/2)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(
+        1
+    )  # (L, E)
+
+
+pe = our_sinusoids(torch.arange(64), 64)
+torch.testing.assert_close(pe, sinusoidal(64, 64), atol=1e-4, rtol=0)
+tokens = torch.randn(2, 64, 64)  # (B, L, E)
+torch.testing.assert_close(
+    tokens + pe, Sinusoidal(64)(tokens), atol=1e-4, rtol=0
+)
+print("ours = the library's, shape", tuple(pe.shape))
+
+# %% [markdown]
+# The wavelengths $2\pi/\omega_i$ form a geometric sequence. For a width of 512, the paper's base model:
+
+# %%
+lengths = 2 * math.pi / frequencies(512)
+print(
+    f"first {lengths[0]:.1f}, middle {lengths[128]:.0f}, last {lengths[-1]:.0f} places"
+)
+
+# %% [markdown]
+# ### Bass and treble
+#
+# Think of the vector of a place as a chord: each pair of dimensions is a note, from treble (fast) to bass (slow). How well does a chord say *where*? Compare place 32 with all others by the dot product, once with the bass notes alone, once with the treble alone, once with all. The algebra is short, because $\sin a \sin b + \cos a \cos b = \cos(a-b)$:
+#
+# $$PE_p \cdot PE_{p+k} = \sum_{i=0}^{E/2-1} \cos(k\,\omega_i)$$
+#
+# No $p$ on the right-hand side: **the dot product depends on the offset $k$ only**. It is a Fourier sum. Many frequencies together make a peak at $k = 0$.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Bass and treble
+#
+# $$PE_p \cdot PE_{p+k} = \sum_i \cos(k\,\omega_i)$$
+
+# %% tags=["hide-input", "fragment"]
+products = {
+    "treble: 8 fastest pairs": pe[:, :16] @ pe[32, :16] / 8,
+    "bass: 8 slower pairs": pe[:, 16:32] @ pe[32, 16:32] / 8,
+    "all 32 pairs": pe @ pe[32] / 32,
+}
+fig, ax = plt.subplots(figsize=(7.2, 3.2))
+for (name, curve), style in zip(products.items(), ("-", "--", "-")):
+    ax.plot(curve, style, label=name, linewidth=3 if "all" in name else 1.6)
+ax.axvline(32, color="grey", linewidth=0.8)
+ax.set(
+    title="How similar is each place to place 32?",
+    xlabel="place",
+    ylabel="dot product, scaled",
+)
+ax.legend(loc="lower left", ncols=3, fontsize=10, bbox_to_anchor=(0, -0.42))
+figures.show(
+    fig,
+    alt="Dot products of place 32 with all places. The treble oscillates with a sharp peak at 32, the bass is a "
+    "wide hill, and all pairs together have one clear peak at 32.",
+    caption="Treble is sharp but ambiguous, bass is clear but blurred. Together they make one peak.",
+)
+
+# %%
+table = pe @ pe.T  # (64, 64): every place with every place
+for k in (0, 1, 5):
+    along = table.diagonal(offset=k)  # all pairs that are k apart
+    formula = torch.cos(k * frequencies(64)).sum()
+    print(
+        f"offset {k}: from {along.min():.3f} to {along.max():.3f}, the formula says {formula:.3f}"
+    )
+
+# %% [markdown]
+# ### The shift is a rotation
+#
+# The authors chose sinusoids because they hoped that a model would learn to attend by relative places: for each fixed $k$, $PE_{p+k}$ is a linear function of $PE_p$. Is it? Do not trust us; **fit** a matrix. Take places 0 to 62, and solve $PE_{p+1} = M\,PE_p$ in the least-squares sense. (Width 8, so that we can look at it.)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## One matrix for one step
+#
+# Fit $M$ with $PE_{p+1} = M\,PE_p$ on places 0 to 62. What does $M$ look like?
+
+# %% tags=["fragment"]
+small = sinusoidal(64, 8, base=100.0).double()  # (64, 8)
+M = torch.linalg.lstsq(small[:-1], small[1:]).solution.T  # (8, 8)
+corner = M[:4, :4].round(decimals=2) + 0.0  # no -0.00
+print("M, first four rows and columns", corner, sep="\n")
+print("M Mᵀ = I:", torch.allclose(M @ M.T, torch.eye(8).double(), atol=1e-6))
+angle = torch.atan2(M[0::2, 1::2].diagonal(), M[0::2, 0::2].diagonal())
+print("angles of the blocks:", angle, " ω:", frequencies(8, 100.0))
+
+far = sinusoidal(2, 8, base=100.0, offset=5000).double()
+print("and from 5000 to 5001:", torch.allclose(M @ far[0], far[1], atol=1e-5))
+
+# %% [markdown] tags=["notes"]
+# The blocks are [cos ω, sin ω; −sin ω, cos ω]: the sum formulas for sine and cosine. M is one matrix for all places, even far outside the data it was fitted on. So a linear layer could learn "one back". Whether training finds it is another question: part 5.
+
+# %% [markdown]
+# Blocks of $2 \times 2$ on the diagonal, each a rotation by $\omega_i$:
+#
+# $$\begin{pmatrix} \sin((p+k)\,\omega) \\ \cos((p+k)\,\omega) \end{pmatrix} = \begin{pmatrix} \cos k\omega & \sin k\omega \\ -\sin k\omega & \cos k\omega \end{pmatrix} \begin{pmatrix} \sin p\,\omega \\ \cos p\,\omega \end{pmatrix}$$
+#
+# It is the school formula for $\sin(a + b)$. One matrix moves *every* place by $k$, even place 5000, which the fit has never seen. Exercise 5.2 asks you to write it down, and 5.5 builds a head from it.
+#
+# ### Learned places
+#
+# The other simple choice: a table with one trained row a place ([Gehring et al. 2017](https://arxiv.org/abs/1705.03122); BERT and GPT-2 do it). The Transformer paper found no difference in translation quality between the two. But a table ends.
+
+# %%
+learned = Learned(length=32, width=16)
+try:
+    learned(torch.randn(1, 40, 16))
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# ### Relative: change the scores
+#
+# The word before me is the word before me, wherever we both are. So why mark absolute places, if attention can be told the distance $j - i$ directly? Three ways, all of them an additive bias on the scores, shape $(H, L, S)$:
+#
+# | | added to the score of query $i$ and key $j$ | learned | shape |
+# |---|---|---|---|
+# | [Shaw et al. 2018](https://arxiv.org/abs/1803.02155) | $q_i \cdot a_{\text{clip}(j-i)}/\sqrt D$, a vector for each distance up to a reach | $(2r+1)\,D$ | $(B, H, L, S)$ |
+# | [T5, Raffel et al. 2019](https://arxiv.org/abs/1910.10683) | $b_{h,\,\text{bucket}(j-i)}$, a number for each head and bucket of distances | $32\,H$ | $(H, L, S)$ |
+# | [ALiBi, Press et al. 2021](https://arxiv.org/abs/2108.12409) | $-m_h\,\lvert j-i \rvert$, a slope for each head | nothing | $(H, L, S)$ |
+#
+# Shaw's paper adds $a$ to the keys. As $q \cdot (k + a) = q \cdot k + q \cdot a$, that is a bias that depends on the query:
+
+# %%
+seed(0)
+q, k, v = torch.randn(3, 2, 4, 6, 8)  # each (B=2, H=4, L=6, D=8)
+shaw = Shaw(8, reach=2)
+place = torch.arange(6)
+distance = (place - place[:, None]).clamp(-2, 2)  # (L, L): key minus query
+a = shaw.vectors[distance + 2]  # (L, L, D), a vector for each pair
+scores = (q[..., :, None, :] * (k[..., None, :, :] + a)).sum(-1) / math.sqrt(
+    8
+)
+torch.testing.assert_close(
+    scores.softmax(-1) @ v, attention(q, k, v, bias=shaw(q, 6))
+)
+print("adding vectors to the keys = adding a bias to the scores")
+
+# %% [markdown]
+# T5 saves parameters: near distances have a bucket each, far ones share. ALiBi learns nothing at all. Its slopes are a geometric sequence, so that some heads see far and some near:
+
+# %%
+print(
+    "buckets of distance 0 … 20:",
+    t5_bucket(-torch.arange(21), both_ways=False).tolist(),
+)
+print(
+    "ALiBi's slopes, 8 heads:",
+    [f"1/{1 / m:.0f}" for m in alibi_slopes(8).tolist()],
+)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Relative: change the scores
+
+# %% tags=["hide-input", "fragment"]
+fig, axes = plt.subplots(1, 3, figsize=(7.6, 3.1))
+seed(0)
+query = torch.randn(1, 1, 24, 8)
+panels = [
+    ("Shaw, some query, reach 4", Shaw(8, reach=4)(query, 24)[0, 0].detach()),
+    (
+        "T5, number of the bucket",
+        t5_bucket(
+            place_j := torch.arange(24) - torch.arange(24)[:, None],
+            buckets=16,
+            furthest=20,
+        ),
+    ),
+    ("ALiBi, slope 1/16", alibi(8, 24, 24)[3]),
+]
+for ax, (title, bias) in zip(axes, panels):
+    figures.heatmap(ax, bias, title=title, low=None)
+    ax.title.set_fontsize(11)
+figures.show(
+    fig,
+    alt="Three tables of biases for 24 queries and keys. Shaw's has a row of its own for each query and is constant far "
+    "from the diagonal; T5's has stripes that widen away from the diagonal; ALiBi's falls evenly on both sides.",
+    caption="T5 and ALiBi are constant along each diagonal: only the distance counts. Shaw's depends on the query as well.",
+)
+
+# %% [markdown] tags=["notes"]
+# All three are one additive bias. Shaw: a vector per distance. T5: a number per bucket. ALiBi: a slope, nothing learned.
+
+# %% [markdown]
+# ### Rotary
+#
+# RoPE marks absolute places, and yet the scores see only distances. Write a pair of numbers of a query as a hand, and turn it by $p\,\omega_i$. For one pair of $q$ at place $m$ and $k$ at place $n$, with $R$ the $2 \times 2$ rotation,
+#
+# $$(R_{m\omega}\,q)^\top (R_{n\omega}\,k) = q^\top R_{m\omega}^\top R_{n\omega}\, k = q^\top R_{(n-m)\omega}\, k .$$
+#
+# Turning back by $m$ and forward by $n$ is turning by $n - m$.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Rotary, in five lines
+#
+# $$(R_{m\omega}\,q)^\top (R_{n\omega}\,k) = q^\top R_{(n-m)\omega}\, k$$
+
+
+# %% tags=["fragment"]
+def our_rope(x, offset=0, base=10_000.0):
+    """Turn each pair of numbers by its place: (..., L, D) -> (..., L, D)."""
+    places = torch.arange(offset, offset + x.shape[-2])
+    omega = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])  # (D/2,)
+    turn = torch.polar(
+        torch.tensor(1.0), places[:, None] * omega
+    )  # e^{i p ω}
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))  # a + b i
+    return torch.view_as_real(pairs * turn).flatten(-2)
+
+
+q, k = torch.randn(2, 8), torch.randn(2, 8)
+torch.testing.assert_close(our_rope(q), Rope(8)(q))
+for m, n in ((3, 8), (103, 108), (8, 3)):
+    score = our_rope(q[:1], m)[0] @ our_rope(k[:1], n)[0]
+    print(f"query at {m:3d}, key at {n:3d}: score {score:.3f}")
+
+# %% [markdown]
+# The same distance, the same score; swapped, another one. A complex product is a rotation, which is why the code is short. In the library RoPE is a switch of the layer, `MultiHead(width, heads, rope=Rope(head_width))`. Nothing is added to the tokens, so the values stay free of positions. One more good property: queries and keys keep their lengths.
+#
+# ### Two dimensions
+#
+# An image is a grid of patches. Give half of the width to the column, and half to the row: $\operatorname{concat}(PE(x), PE(y))$. The same trick works for RoPE: half of the pairs turn with the column, half with the row.
+
+# %%
+grid = sinusoidal_2d(ROWS, COLUMNS, 64)  # (R, C, 64)
+torch.testing.assert_close(
+    grid[4, 5], torch.cat([sinusoidal(14, 32)[5], sinusoidal(10, 32)[4]])
+)
+
+turned = Rope2D(16, COLUMNS)(torch.ones(ROWS * COLUMNS, 16)).unflatten(
+    0, (ROWS, COLUMNS)
+)
+near, also = turned[1, 1] @ turned[3, 2], turned[6, 9] @ turned[8, 10]
+print(f"two down, one right: {near:.3f}; the same elsewhere: {also:.3f}")
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Places in an image: concat(PE(x), PE(y))
+
+# %% tags=["hide-input", "fragment"]
+fig, axes = plt.subplots(1, 3, figsize=(7.8, 2.7))
+axes[0].imshow(picture, extent=(-0.5, COLUMNS - 0.5, ROWS - 0.5, -0.5))
+axes[0].set_title("10 × 14 patches", fontsize=12)
+flat = sinusoidal(ROWS * COLUMNS, 64).unflatten(0, (ROWS, COLUMNS))
+for ax, (title, where) in zip(
+    axes[1:], (("1-D, row by row", flat), ("2-D", grid))
+):
+    likeness = F.cosine_similarity(where, where[4, 5], dim=-1)  # (R, C)
+    ax.imshow(likeness, cmap="cividis")
+    ax.set_title(title, fontsize=12)
+for ax in axes:
+    ax.add_patch(
+        plt.Rectangle(
+            (4.5, 3.5), 1, 1, fill=False, edgecolor="white", linewidth=2.5
+        )
+    )
+    ax.add_patch(
+        plt.Rectangle(
+            (4.5, 3.5), 1, 1, fill=False, edgecolor="black", linewidth=1
+        )
+    )
+    ax.set(xlabel="column", xticks=[0, 5, 10], yticks=[0, 4, 8])
+axes[0].set_ylabel("row")
+figures.show(
+    fig,
+    alt="A small landscape with one patch outlined, and two maps of similarity to that patch. Row by row, only the patch's own "
+    "row is bright; in two dimensions a round neighbourhood and a cross through it are.",
+    caption="Similarity of all patches to the outlined one. Look at the patch below it: foreign in 1-D, a neighbour in 2-D.",
+)
+
+# %% [markdown]
+# Chapter 7 asks how much this matters to a vision Transformer. Back to text, and to the question that decides which encoding you want.
+#
+# ## 5 · At work: longer than trained
+#
+# You train on texts of 32 tokens. Then somebody sends 128. **Which encodings keep working?** We train one small causal attention layer, with every encoding in turn, on two tasks where order is everything.
+#
+# - **Echo.** Say the letter that stood three places ago. This needs *counting*: exactly 3, not 2.
+# - **The shop.** Chapter 3's video shop, now alive: notes such as `C2` (film C goes to shelf 2) and questions `C?` come mixed, and films move. The *latest* note counts. This needs *recency*.
+#
+# In both, what must be found is as near in a long text as in a short one. Only the text is longer.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Train on 32, test on 128
+#
+# - **Echo**: say the letter three places ago. *Counting.*
+# - **Shop**: `C2 A1 C0 C?` the latest note counts. *Recency.*
+#
+# Which encodings keep working? Guess.
+
+# %%
+TRAINED, LONGEST = 32, 128
+LETTERS, FILMS, SHELVES = 8, 6, 4
+NOTHING = -100  # no answer is asked here; cross_entropy skips it
+
+
+def echo(batch, length, back=3):
+    """Letters, and at each place the letter `back` places ago."""
+    x = torch.randint(LETTERS, (batch, length))
+    answers = torch.full_like(x, NOTHING)
+    answers[:, back:] = x[:, :-back]
+    return x, answers
+
+
+def shop(batch, length):
+    """Notes and questions; the answer is the shelf in the film's latest note."""
+    films = torch.randint(FILMS, (batch, length))
+    shelves = torch.randint(SHELVES, (batch, length))
+    asks = torch.rand(batch, length) < 0.5
+    about = (films[:, :, None] == films[:, None, :]) & ~asks[:, None, :]
+    about = about.tril()  # (B, L, L): an earlier note about my film?
+    latest = torch.where(about, torch.arange(length), -1).amax(-1)  # (B, L)
+    known = asks & (latest >= 0)
+    answers = torch.where(
+        known, shelves.gather(1, latest.clamp(min=0)), NOTHING
+    )
+    return films * (SHELVES + 1) + shelves.masked_fill(asks, SHELVES), answers
+
+
+seed(1)
+x, answers = shop(1, 12)
+print("tape:   ", *("ABCDEF"[t // 5] + "0123?"[t % 5] for t in x[0].tolist()))
+print("answers:", *(" ." if a < 0 else f" {a}" for a in answers[0].tolist()))
+
+# %% [markdown]
+# The model: embed, one layer of attention with four heads, a small MLP. `kind` says how it learns about places. Shaw's reach (16) and the start of T5's last bucket (printed below) lie *inside* the trained length, so every parameter is trained. That is a choice, and it matters: what was never trained is random.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## One layer, seven ways to know the place
+
+
+# %% tags=["fragment"]
+class Small(nn.Module):
+    """One layer of causal attention; `kind` says how it knows places."""
+
+    def __init__(self, kind, tokens, answers, width=32, heads=4):
+        super().__init__()
+        self.kind, self.heads, d = kind, heads, width // heads
+        self.embed = nn.Embedding(tokens, width)
+        self.qkv, self.out = (
+            nn.Linear(width, 3 * width),
+            nn.Linear(width, width),
+        )
+        hidden = nn.Linear(width, 2 * width), nn.ReLU()
+        self.answer = nn.Sequential(*hidden, nn.Linear(2 * width, answers))
+        made = {
+            "sinusoidal": lambda: Sinusoidal(width),
+            "learned": lambda: Learned(LONGEST, width, std=0.5),
+            "RoPE": lambda: Rope(d),
+            "Shaw": lambda: Shaw(d, reach=16),
+            "T5": lambda: T5Bias(
+                heads, buckets=16, furthest=24, both_ways=False
+            ),
+        }
+        self.place = made[kind]() if kind in made else None
+
+    def forward(self, tokens):
+        x, length = self.embed(tokens), tokens.shape[1]  # (B, L, E)
+        if self.kind in ("sinusoidal", "learned"):
+            x = self.place(x)
+        q, k, v = (
+            split(part, self.heads) for part in self.qkv(x).chunk(3, -1)
+        )
+        if self.kind == "RoPE":
+            q, k = self.place(q), self.place(k)
+        bias = {
+            "Shaw": lambda: self.place(q, length),
+            "T5": lambda: self.place(length, length),
+            "ALiBi": lambda: alibi(self.heads, length, length),
+        }.get(self.kind, lambda: None)()
+        mixed = merge(attention(q, k, v, bias=bias, causal=True))
+        return self.answer(x + self.out(mixed))  # (B, L, answers)
+
+
+# %% [markdown]
+# Because the layer is causal, one pass over a text of 128 tokens answers for all lengths at once: what it says at place 50 is what it would say if the text ended there. So we measure the share of right answers in windows of eight places. Three seeds each: 42 small trainings.
+
+
+# %%
+bucket = t5_bucket(
+    -torch.arange(TRAINED), buckets=16, furthest=24, both_ways=False
+)
+print(
+    "T5's last bucket starts at distance", (bucket == 15).nonzero()[0].item()
+)
+
+# %%
+KINDS = ["none", "learned", "sinusoidal", "RoPE", "T5", "Shaw", "ALiBi"]
+TASKS = {
+    "echo": (echo, LETTERS, LETTERS, 250),
+    "shop": (shop, 30, SHELVES, 350),
+}
+LENGTHS = list(range(8, LONGEST + 1, 8))
+
+
+def stream(task, batch=32):
+    while True:
+        yield task(batch, TRAINED)
+
+
+def train(kind, name, number):
+    task, tokens, answers, steps = TASKS[name]
+    seed(number)
+    model = Small(kind, tokens, answers)
+
+    def loss(batch):
+        said, wanted = model(batch[0]), batch[1]
+        return F.cross_entropy(
+            said.flatten(0, 1), wanted.flatten(), ignore_index=NOTHING
+        )
+
+    fit(
+        model,
+        stream(task),
+        loss=loss,
+        steps=steps,
+        lr=1e-2,
+        seed=number,
+        progress=False,
+    )
+    return model
+
+
+@torch.no_grad()
+def accuracy(model, name):
+    """The share of right answers in each window of eight places: (16,)."""
+    seed(99)
+    tokens, answers = TASKS[name][0](200, LONGEST)
+    asked = (answers != NOTHING).unflatten(1, (-1, 8))  # (B, 16, 8)
+    right = (model(tokens).argmax(-1) == answers).unflatten(
+        1, (-1, 8)
+    ) & asked
+    return right.sum((0, 2)) / asked.sum((0, 2))
+
+
+# %% [markdown]
+# **Guess first**, and write it down: which of the seven are still good at length 128 in the echo? And in the shop?
+
+# %% tags=["nbval-ignore-output"]
+start = time.process_time()
+models = {
+    (name, kind, number): train(kind, name, number)
+    for name in TASKS
+    for kind in KINDS
+    for number in range(3)
+}
+scores = torch.stack(
+    [accuracy(model, key[0]) for key, model in models.items()]
+)
+scores = scores.unflatten(
+    0, (2, len(KINDS), 3)
+)  # (tasks, kinds, seeds, lengths)
+print(f"{time.process_time() - start:.0f} s of CPU time")
+
+at = {
+    "32": LENGTHS.index(32),
+    "64": LENGTHS.index(64),
+    "128": LENGTHS.index(128),
+}
+print("             echo at 32    64   128     shop at 32    64   128")
+for i, kind in enumerate(KINDS):
+    e, s = (scores[t, i].mean(0) for t in (0, 1))
+    print(f"{kind:12}", *(f"{e[j]:6.2f}" for j in at.values()), end="       ")
+    print(*(f"{s[j]:6.2f}" for j in at.values()))
+
+# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+ExtrapolationPlot(
+    KINDS,
+    LENGTHS,
+    scores,
+    trained=TRAINED,
+    tasks=[
+        "echo: three places ago (counting)",
+        "shop: the latest note (recency)",
+    ],
+    title="Longer than trained",
+    caption="Mean of three seeds; the band goes from the worst to the best seed. Switch tasks: the winner changes.",
+)
+
+# %% [markdown] tags=["notes"]
+# Collect guesses before showing this. Switch from echo to shop. Points to make: inside the trained length nearly everything works, so nobody would have noticed. Beyond it, learned and sinusoidal fall at once, RoPE a little later. ALiBi cannot count, but wins the shop. Nothing wins everywhere.
+
+# %% tags=["hide-input", "nbval-ignore-output"]
+fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.6), sharey=True)
+marks = dict(zip(KINDS, ("o-", "s--", "^:", "D-.", "P-", "v--", "x:")))
+for ax, task, values in zip(
+    axes, ("echo: counting", "shop: recency"), scores
+):
+    for i, kind in enumerate(KINDS):
+        mean, low, high = (
+            values[i].mean(0),
+            values[i].amin(0),
+            values[i].amax(0),
+        )
+        line = ax.plot(
+            LENGTHS,
+            mean,
+            marks[kind],
+            label=kind,
+            markersize=4,
+            linewidth=1.6,
+        )
+        ax.fill_between(
+            LENGTHS, low, high, color=line[0].get_color(), alpha=0.15
+        )
+    ax.axvline(TRAINED, color="black", linewidth=1, linestyle="--")
+    ax.set(
+        title=task,
+        xlabel="length of the text",
+        ylim=(0, 1.03),
+        xticks=[32, 64, 96, 128],
+    )
+axes[0].set_ylabel("right answers")
+fig.legend(
+    *axes[0].get_legend_handles_labels(),
+    loc="outside lower center",
+    ncols=7,
+    fontsize=10,
+)
+figures.show(
+    fig,
+    alt="Right answers against length for seven encodings and two tasks, trained up to length 32. In the echo Shaw and T5 stay high, "
+    "RoPE, sinusoidal and learned fall, ALiBi and none never learn it. In the shop ALiBi, Shaw and T5 stay high, the others fall.",
+    caption="Everything left of the dashed line was trained. The same curves as above, for paper.",
+)
+
+# %% [markdown]
+# What holds in all three seeds, with some room:
+
+# %%
+echo32, echo128 = (
+    scores[0, :, :, at["32"]],
+    scores[0, :, :, at["128"]],
+)  # (kinds, seeds)
+shop32, shop128 = scores[1, :, :, at["32"]], scores[1, :, :, at["128"]]
+row = {kind: i for i, kind in enumerate(KINDS)}
+
+
+def of(table, *kinds):
+    return torch.stack([table[row[kind]] for kind in kinds])
+
+
+counting = of(echo32, "learned", "sinusoidal", "RoPE", "T5", "Shaw")
+print(
+    "echo, 32: five encodings are right 9 times in 10:",
+    bool((counting > 0.9).all()),
+)
+print(
+    "echo, 32: none and ALiBi stay below 0.7:",
+    bool((of(echo32, "none", "ALiBi") < 0.7).all()),
+)
+fallen = of(echo128, "learned", "sinusoidal", "RoPE")
+print(
+    "echo, 128: learned, sinusoidal, RoPE fall below 0.4:",
+    bool((fallen < 0.4).all()),
+)
+print(
+    "echo, 128: Shaw is right 9 times in 10:",
+    bool((of(echo128, "Shaw") > 0.9).all()),
+)
+print("echo, 128: T5 stays above 0.6:", bool((of(echo128, "T5") > 0.6).all()))
+steady, lost = (
+    of(shop128, "ALiBi", "T5", "Shaw"),
+    of(shop128, "none", "learned", "sinusoidal"),
+)
+print(
+    "shop, 128: ALiBi, T5, Shaw stay above 0.65:", bool((steady > 0.65).all())
+)
+print(
+    "shop, 128: none, learned, sinusoidal fall below 0.55:",
+    bool((lost < 0.55).all()),
+)
+between = (of(shop128, "RoPE") < steady.min(0).values).all()
+print("shop, 128: RoPE is below all three, in every seed:", bool(between))
+
+# %% [markdown]
+# Read it slowly.
+#
+# - **Inside the trained length you would not notice.** Everybody but *none* and ALiBi solves the echo, and nearly everybody the shop.
+# - **Learned and sinusoidal places fall at once.** The rows beyond 32 were never trained. The sinusoids of place 40 *exist*, but the layer has never met those combinations of angles.
+# - **RoPE falls, too**, although its scores depend on distances only, and the right distance is 3 everywhere. The reason: at length 128 there are 96 *other* distances, longer than any in training, and nobody has taught their scores to be low.
+# - **Shaw and T5 last**, because all far distances share one trained parameter. Even they sag a little: the softmax has more keys to share with.
+# - **ALiBi cannot count.** A straight line has no bump at 3, so it never learns the echo. But it wins, or nearly wins, where the latest matters, and it hardly notices the length.
+#
+# There is no best encoding. There are encodings whose prior fits the task.
+#
+# ### Stretching RoPE
+#
+# Can a RoPE model be taken further without new training? Two recipes. **Squeeze** the places: divide them by 4, so that place 128 looks like place 32 ([Chen et al. 2023](https://arxiv.org/abs/2306.15595)). Or **raise the base**: slow hands turn 4 times more slowly, the fastest stays as it is ("NTK-aware", analysed in [Peng et al. 2023](https://arxiv.org/abs/2309.00071)). The same weights, three ways to turn:
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Stretching RoPE without training
+#
+# Squeeze all places by 4, or raise the base?
+
+# %% tags=["nbval-ignore-output"]
+width = 8
+ways = {
+    "as trained": Rope(width),
+    "squeeze by 4": Rope(width, squeeze=4),
+    "larger base": Rope(width, base=stretched_base(4, width)),
+}
+stretched = {}
+for name in TASKS:
+    for way, rope in ways.items():
+        curves = []
+        for number in range(3):
+            model = models[name, "RoPE", number]
+            trained_rope, model.place = model.place, rope
+            curves.append(accuracy(model, name))
+            model.place = trained_rope
+        stretched[name, way] = torch.stack(curves)  # (seeds, lengths)
+        mean = stretched[name, way].mean(0)
+        print(
+            f"{name}, {way:13}", *(f"at {j}: {mean[at[j]]:.2f}  " for j in at)
+        )
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+for (name, way), curves in stretched.items():
+    mean = curves.mean(0)
+    print(f"{name}, {way:13}", *(f"at {j}: {mean[at[j]]:.2f}  " for j in at))
+
+# %%
+echo_64, shop_128 = at["64"], at["128"]
+better = (
+    stretched["echo", "larger base"][:, echo_64]
+    > stretched["echo", "as trained"][:, echo_64] + 0.2
+)
+print(
+    "echo at 64: a larger base gains 0.2 or more, in every seed:",
+    bool(better.all()),
+)
+broken = stretched["echo", "squeeze by 4"].max() < 0.4
+print("echo: squeezing breaks it at every length:", bool(broken))
+saved = (
+    stretched["shop", "squeeze by 4"][:, shop_128]
+    > stretched["shop", "as trained"][:, shop_128] + 0.2
+)
+print(
+    "shop at 128: squeezing gains 0.2 or more, in every seed:",
+    bool(saved.all()),
+)
+
+# %% [markdown] tags=["notes"]
+# Squeezing saves the shop and destroys the echo: "three back" becomes "three quarters back". A larger base keeps the fast hands, so the echo survives to about twice the length. Real models do this and then train a little more.
+
+# %% [markdown]
+# Squeezing makes *three back* look like *three quarters of a place back*, which the echo cannot use at all. The shop only asks for *later* or *earlier*, and is saved. A larger base keeps the fast hand, so counting goes on to about twice the length, and not to four times. In practice one stretches **and** trains a little more.
+#
+# ## 6 · Misconceptions
+#
+# ### "Without positions a causal decoder knows nothing about order"
+#
+# Part 1 proved equivariance for attention *without a mask*. A causal mask is not equivariant: the first token sees one key, the tenth sees ten. Give one head nothing but zeros as queries and keys, and a value of 1 for the start token and 0 for all others. **Guess:** what comes out at place $p$?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## "Without positions a causal decoder knows nothing about order"
+#
+# Queries and keys: zeros. Values: 1 for the start token, 0 for the rest. What comes out at place $p$?
+
+# %% tags=["fragment"]
+blank = torch.zeros(1, 1, 10, 4)  # (B, H, L, D): nothing to compare
+first = torch.zeros(1, 1, 10, 1)
+first[..., 0, :] = 1.0  # only the start token has a value
+masked = attention(blank, blank, first, causal=True).flatten()
+plain = attention(blank, blank, first).flatten()
+print(
+    "causal:   ", masked, "-> place", (1 / masked - 1).round().int().tolist()
+)
+print("no mask:  ", plain)
+
+# %% [markdown]
+# $1/(p+1)$: the place, to be read off exactly. The mask *is* a positional signal. Language models trained without any encoding use it ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634)), and for some tasks that is even an advantage in length ([Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466)).
+#
+# How much does it tell? One layer knows *how many* came before, but not in which order: shuffle the past, and the last output stays. Two layers know the order.
+
+# %%
+seed(0)
+x = torch.randn(1, 8, 16)
+past = x[:, [3, 0, 5, 1, 6, 4, 2, 7]]  # the last token stays where it is
+one, two = MultiHead(16, 4), MultiHead(16, 4)
+with torch.no_grad():
+    once = (one(x, causal=True) - one(past, causal=True))[:, -1].abs().max()
+    deep = [
+        two(y + one(y, causal=True), causal=True)[:, -1] for y in (x, past)
+    ]
+twice = (deep[0] - deep[1]).abs().max()
+print(f"last output after shuffling the past: one layer {once:.4f}")
+print("two layers notice:", bool(twice > 0.001))
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(
+    f"shuffle the past: one layer changes by {once:.4f}, two layers notice: {bool(twice > 0.001)}"
+)
+
+# %% [markdown] tags=["notes"]
+# One layer sees the past as a bag with a size. In the second layer each key has its own bag, and the bags are nested, so order is there. That is why "none" is worse than the others in our one-layer experiment.
+
+# %% [markdown]
+# ### "Sinusoids and RoPE are defined everywhere, so they extrapolate"
+#
+# They are *defined* for place 1,000,000. A network that has met 32 places has learned what to do with 32 places. The experiment above refutes this belief in every seed: RoPE and sinusoids fell below 0.4 in the echo at length 128, where guessing gives 0.125. And yet exercise 5.5 builds, by hand, a sinusoidal head that counts back anywhere. Such weights exist; training on short texts has no reason to find them.
+#
+# ## 7 · Exercises
+#
+# Five exercises. `check` tells you what is wrong, and hints are folded below each.
+
+# %% [markdown] tags=["exercise"] exercise="05.1"
+# ### Exercise 5.1 ★ · Sinusoids by hand (10 min)
+#
+# Write `my_sinusoids(length, width)`: the table of part 2 for places $0, 1, \dots$, with base 10000, shape $(\text{length}, \text{width})$. Sines in the even columns, cosines in the odd ones.
+
+
+# %% tags=["stub"] exercise="05.1"
+def my_sinusoids(length, width):
+    """One row of waves for each place: (length, width)."""
+    places = torch.arange(length)[:, None]  # (L, 1)
+    omega = ...  # (E/2,)
+    angles = ...  # (L, E/2)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="05.1"
+# There are only $E/2$ frequencies: a sine and the cosine beside it share one. `torch.arange(0, width, 2)` is $2i$.
+
+# %% [markdown] tags=["hint"] exercise="05.1"
+# `torch.stack([a, b], dim=-1)` puts sine and cosine side by side in a new last axis, and `.flatten(1)` writes the pairs one after the other.
+
+
+# %% tags=["solution"] exercise="05.1"
+def my_sinusoids(length, width):
+    """One row of waves for each place: (length, width)."""
+    places = torch.arange(length)[:, None]  # (L, 1)
+    omega = 10_000 ** (-torch.arange(0, width, 2) / width)  # (E/2,)
+    angles = places * omega  # (L, E/2)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+# %% tags=["check"] exercise="05.1"
+check("05.1", my_sinusoids)
+
+# %% [markdown] tags=["exercise"] exercise="05.2"
+# ### Exercise 5.2 ★★ · A shift is a rotation (15 min)
+#
+# In part 4 we *fitted* the matrix of a shift. Write it down: `shift_matrix(k, width)` returns $M$, shape $(E, E)$, with $M\,PE_p = PE_{p+k}$ for every $p$ (base 10000, our order sin, cos, sin, cos). $k$ may be negative.
+
+
+# %% tags=["stub"] exercise="05.2"
+def shift_matrix(k, width):
+    """M with M @ PE(p) = PE(p + k): (width, width)."""
+    omega = 10_000 ** (-torch.arange(0, width, 2) / width)  # (E/2,)
+    blocks = [... for w in omega]  # 2 × 2 each
+    return torch.block_diag(*blocks)
+
+
+# %% [markdown] tags=["hint"] exercise="05.2"
+# $\sin(a + b) = \cos b\,\sin a + \sin b\,\cos a$. Read off the first row of a block, with $a = p\,\omega$ and $b = k\,\omega$. Then do the same with $\cos(a+b)$.
+
+# %% [markdown] tags=["hint"] exercise="05.2"
+# The angle of block $i$ is $k \cdot 10000^{-2i/E}$. A minus sign belongs to the lower left corner.
+
+
+# %% tags=["solution"] exercise="05.2"
+def shift_matrix(k, width):
+    """M with M @ PE(p) = PE(p + k): (width, width)."""
+    omega = 10_000 ** (-torch.arange(0, width, 2) / width)  # (E/2,)
+    blocks = []  # 2 × 2 each
+    for w in omega.tolist():
+        cos, sin = math.cos(k * w), math.sin(k * w)
+        blocks.append(torch.tensor([[cos, sin], [-sin, cos]]))
+    return torch.block_diag(*blocks)
+
+
+# %% tags=["check"] exercise="05.2"
+check("05.2", shift_matrix)
+
+# %% [markdown] tags=["exercise"] exercise="05.3"
+# ### Exercise 5.3 ★★ · Rotary positions (15 min)
+#
+# Part 4 used complex numbers. Write `my_rope(x, offset)` with real ones: in `x`, shape $(\dots, L, D)$, the pair $(a, b)$ of neighbours $2i$ and $2i+1$ becomes
+#
+# $$(a \cos\theta - b \sin\theta,\ a \sin\theta + b \cos\theta), \qquad \theta = p \cdot 10000^{-2i/D},$$
+#
+# where the first token of `x` stands at place `offset`. (With a KV cache, new tokens do not start at 0.)
+
+
+# %% tags=["stub"] exercise="05.3"
+def my_rope(x, offset):
+    """Turn each pair by its place: (..., L, D) -> (..., L, D)."""
+    width = x.shape[-1]
+    theta = ...  # (L, D/2)
+    a, b = x[..., 0::2], x[..., 1::2]  # (..., L, D/2) each
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="05.3"
+# `theta` is the table of angles from exercise 5.1, with places from `offset` to `offset + length - 1`.
+
+# %% [markdown] tags=["hint"] exercise="05.3"
+# Compute the two new halves, stack them in a new last axis, and `flatten(-2)`: then each pair is side by side again.
+
+
+# %% tags=["solution"] exercise="05.3"
+def my_rope(x, offset):
+    """Turn each pair by its place: (..., L, D) -> (..., L, D)."""
+    length, width = x.shape[-2:]
+    places = torch.arange(offset, offset + length)[:, None]
+    theta = places * 10_000 ** (
+        -torch.arange(0, width, 2) / width
+    )  # (L, D/2)
+    a, b = x[..., 0::2], x[..., 1::2]  # (..., L, D/2) each
+    cos, sin = theta.cos(), theta.sin()
+    return torch.stack(
+        [a * cos - b * sin, a * sin + b * cos], dim=-1
+    ).flatten(-2)
+
+
+# %% tags=["check"] exercise="05.3"
+check("05.3", my_rope)
+
+# %% [markdown] tags=["exercise"] exercise="05.4"
+# ### Exercise 5.4 ★★ · ALiBi (10 min)
+#
+# Write `my_alibi(slopes, L, S)`: the bias $-m_h\,\lvert j - i \rvert$, shape $(H, L, S)$, for `slopes` of shape $(H,)$. As with our causal mask, the $L$ queries are the **last** $L$ of the $S$ places.
+
+
+# %% tags=["stub"] exercise="05.4"
+def my_alibi(slopes, L, S):
+    """The further, the lower the score: (H, L, S)."""
+    keys = torch.arange(S)  # (S,)
+    queries = ...  # (L, 1): their places
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="05.4"
+# With 2 queries and 5 keys, the queries stand at places 3 and 4: `torch.arange(S - L, S)`.
+
+# %% [markdown] tags=["hint"] exercise="05.4"
+# `slopes[:, None, None]` has shape $(H, 1, 1)$ and meets the distances $(L, S)$ by broadcasting.
+
+
+# %% tags=["solution"] exercise="05.4"
+def my_alibi(slopes, L, S):
+    """The further, the lower the score: (H, L, S)."""
+    keys = torch.arange(S)  # (S,)
+    queries = torch.arange(S - L, S)[:, None]  # (L, 1): their places
+    return -slopes[:, None, None] * (keys - queries).abs()
+
+
+# %% tags=["check"] exercise="05.4"
+check("05.4", my_alibi)
+
+# %% [markdown] tags=["exercise"] exercise="05.5"
+# ### Exercise 5.5 ★★★ · A head that counts back (25 min)
+#
+# In part 5 sinusoids failed to count beyond the trained length. Show that it was not their fault. Write `count_back(k, width)`, which returns two matrices `w_q` and `w_k` of shape (width, $D$), with a $D$ of your choice. With the sinusoids of 60 places as $x$, shape $(60, \text{width})$, in
+#
+# $$\operatorname{softmax}\!\left(x W_q (x W_k)^\top / \sqrt{D}\right)$$
+#
+# **every place from $k$ on gives at least 0.9 of its attention to the place $k$ before it.** It must work at places 0 to 59 and, with the same matrices, at places 5000 to 5059. Many answers are right.
+
+
+# %% tags=["stub"] exercise="05.5"
+def count_back(k, width):
+    """w_q and w_k: place p looks at place p - k, wherever it is."""
+    w_q = ...
+    w_k = ...
+    return w_q, w_k
+
+
+# %% [markdown] tags=["hint"] exercise="05.5"
+# With $W_q = W_k = I$ a place looks at itself, because the dot product peaks at offset 0. What should the query of place $p$ be, so that it peaks at $p - k$?
+
+# %% [markdown] tags=["hint"] exercise="05.5"
+# It should be $PE_{p-k}$, and exercise 5.2 has the matrix. Mind the side: there $M$ stands left of a column, here the places are rows, $x\,W_q$, so $W_q = M^\top$. And $M_{-k}^\top = M_k$.
+
+# %% [markdown] tags=["hint"] exercise="05.5"
+# Right, but too blunt? Neighbours of the right place score only a little less. Multiply `w_q` by a large number.
+
+
+# %% tags=["solution"] exercise="05.5"
+def count_back(k, width):
+    """w_q and w_k: place p looks at place p - k, wherever it is."""
+    w_q = (
+        200 * shift_matrix(-k, width).T
+    )  # the query of p is PE(p - k), and long
+    w_k = torch.eye(width)
+    return w_q, w_k
+
+
+# %% tags=["check"] exercise="05.5"
+check("05.5", count_back)
+
+# %% [markdown]
+# ### GPU exercise · A language model beyond its length
+#
+# One more exercise has a notebook of its own: [train short, test long](gpu_05_train_short_test_long.ipynb). It trains small language models with each encoding on real text, measures the loss token by token beyond the trained length, and asks you to stretch RoPE. It runs small on a CPU, and at full size on a free Colab GPU.
+
+# %% [markdown] tags=["slide"]
+# ## 8 · Takeaways
+#
+# 1. **Attention is permutation equivariant**: shuffle in, shuffle out. Order has to be given.
+# 2. **Sinusoids are hands of clocks**, fast to slow. Dot products depend on the offset, and a shift is one rotation.
+# 3. **Relative encodings change the scores**: a vector (Shaw), a number (T5), a slope (ALiBi) for each distance.
+# 4. **RoPE turns queries and keys**, so absolute places go in and distances come out.
+# 5. **Defined is not trained.** Beyond the trained length only what shares trained parameters, or fits the task by design, lasts.
+
+# %% [markdown]
+# ### Shapes and costs
+#
+# $L$ tokens, width $E$, $H$ heads of width $D$, reach $r$:
+#
+# | | where | parameters | extra work a layer | beyond the trained length (our two tasks) |
+# |---|---|---|---|---|
+# | sinusoidal | added to $X$, $(L, E)$ | 0 | none, once at the input | falls at once |
+# | learned | added to $X$, $(L, E)$ | $L_{\max} E$ | none, once at the input | no rows there |
+# | Shaw | bias $(B, H, L, S)$ | $(2r+1) D$ | $O(B H L r D)$ | lasts, if $r$ is trained |
+# | T5 | bias $(H, L, S)$ | buckets · $H$ | $O(H L S)$ | lasts, if all buckets are trained |
+# | ALiBi | bias $(H, L, S)$ | 0 | $O(H L S)$ | lasts for recency; cannot count |
+# | RoPE | turns $Q$, $K$ | 0 | $O(B H L D)$ | falls; can be stretched |
+#
+# ### Test yourself
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "You shuffle the tokens of a text and feed it to self-attention without positions and without a mask. What happens to the outputs?",
+            "choices": [
+                {
+                    "text": "They are the same vectors, shuffled in the same way",
+                    "correct": True,
+                    "why": "Permutation equivariance: each token still meets the same set of keys and values.",
+                },
+                {
+                    "text": "They do not change at all",
+                    "why": "That would be *invariance*. Each output moves along with its token.",
+                },
+                {
+                    "text": "They become different vectors",
+                    "why": "A sum over keys does not care in which order they come.",
+                },
+            ],
+        },
+        {
+            "question": "Why not append the number `t` to each vector?",
+            "choices": [
+                {
+                    "text": "It grows without bound and drowns the words",
+                    "correct": True,
+                    "why": "Nearly all tokens looked at the one with the largest `t`.",
+                },
+                {
+                    "text": "Two places could get the same number",
+                    "why": "Numbers are all different. Uniqueness is not the problem.",
+                },
+                {
+                    "text": "It costs too many parameters",
+                    "why": "It costs none.",
+                },
+            ],
+        },
+        {
+            "question": "In a sinusoidal table of width 64, which columns tell place 3 from place 4 best?",
+            "choices": [
+                {
+                    "text": "The first ones",
+                    "correct": True,
+                    "why": "They turn by about one radian a step: treble.",
+                },
+                {
+                    "text": "The last ones",
+                    "why": "Their waves are tens of thousands of places long: one step hardly moves them. They are the bass, for far distances.",
+                },
+                {
+                    "text": "All alike",
+                    "why": "Each pair has its own speed, from 1 down to about 1/10000 radian a place.",
+                },
+            ],
+        },
+        {
+            "question": "RoPE turns `q` at place 7 and `k` at place 4. At which other places is the score the same? (Several are right.)",
+            "choices": [
+                {
+                    "text": "`q` at 107, `k` at 104",
+                    "correct": True,
+                    "why": "The key is 3 before the query in both.",
+                },
+                {
+                    "text": "`q` at 4, `k` at 7",
+                    "why": "Now the key is 3 *after* the query: the angle has the other sign.",
+                },
+                {
+                    "text": "`q` at 3, `k` at 0",
+                    "correct": True,
+                    "why": "Again the key is 3 before the query.",
+                },
+                {
+                    "text": "`q` at 14, `k` at 8",
+                    "why": "Doubling the places doubles the distance.",
+                },
+            ],
+        },
+        {
+            "question": "Why could ALiBi not learn the echo, *say the letter three places ago*?",
+            "choices": [
+                {
+                    "text": "It has no trained parameters",
+                    "why": "RoPE and sinusoids have none either, and they learned it.",
+                },
+                {
+                    "text": "Its bias falls in a straight line from distance 0, so it cannot single out distance 3",
+                    "correct": True,
+                    "why": "The nearest key always gets the largest bias. It is a prior for recency.",
+                },
+                {
+                    "text": "It was made for short texts",
+                    "why": "It was made to extrapolate, and in the shop it does.",
+                },
+            ],
+        },
+        {
+            "question": "A RoPE model was trained on texts of 2,000 tokens. You feed 8,000 without changing anything. What do you expect?",
+            "choices": [
+                {
+                    "text": "It works: RoPE depends on relative distances only",
+                    "why": "It does, but distances beyond 2,000 have never been trained. In our experiment it fell in every seed.",
+                },
+                {
+                    "text": "It gets worse beyond the trained length; stretching the places or the base, and some training, can help",
+                    "correct": True,
+                    "why": "That is what part 5 measured in small.",
+                },
+                {
+                    "text": "It raises an error",
+                    "why": "Angles exist for any place. That is what makes the failure easy to miss.",
+                },
+            ],
+        },
+        {
+            "question": "A causal decoder has no positional encoding at all. What can its first layer know?",
+            "choices": [
+                {
+                    "text": "Nothing about places",
+                    "why": "The mask leaks: the share of the start token was 1/(p+1).",
+                },
+                {
+                    "text": "How many tokens came before, but not their order",
+                    "correct": True,
+                    "why": "Shuffling the past left the last output of one layer as it was. With two layers the order can be seen.",
+                },
+                {
+                    "text": "The exact order of all tokens",
+                    "why": "One layer sees its past as a bag with a size.",
+                },
+            ],
+        },
+        {
+            "question": "Patches of an image are numbered row by row and get 1-D sinusoids. What is lost?",
+            "choices": [
+                {
+                    "text": "Two patches may get the same vector",
+                    "why": "All numbers are different.",
+                },
+                {
+                    "text": "The patch below is a whole row of numbers away, so it does not look near",
+                    "correct": True,
+                    "why": "concat(PE(x), PE(y)) makes both neighbours near.",
+                },
+                {
+                    "text": "Nothing",
+                    "why": "Compare the two maps in part 4.",
+                },
+            ],
+        },
+    ],
+    title="Self-test: positional encoding",
+    key="05",
+)
+
+# %% [markdown]
+# ### References
+#
+# - A. Vaswani and others (2017), [Attention Is All You Need](https://arxiv.org/abs/1706.03762): sinusoids (section 3.5), compared with learned places (table 3, row E).
+# - J. Gehring and others (2017), [Convolutional Sequence to Sequence Learning](https://arxiv.org/abs/1705.03122): learned places.
+# - P. Shaw, J. Uszkoreit, A. Vaswani (2018), [Self-Attention with Relative Position Representations](https://arxiv.org/abs/1803.02155).
+# - C. Raffel and others (2019), [T5](https://arxiv.org/abs/1910.10683): a bias for each bucket of distances (section 2.1).
+# - J. Su and others (2021), [RoFormer](https://arxiv.org/abs/2104.09864): RoPE.
+# - O. Press, N. Smith, M. Lewis (2021), [Train Short, Test Long](https://arxiv.org/abs/2108.12409): ALiBi, and the experiment that part 5 repeats in small.
+# - S. Chen and others (2023), [Position Interpolation](https://arxiv.org/abs/2306.15595), and B. Peng and others (2023), [YaRN](https://arxiv.org/abs/2309.00071): stretching RoPE.
+# - A. Haviv and others (2022), [Transformers without Positional Encodings](https://arxiv.org/abs/2203.16634), and A. Kazemnejad and others (2023), [The Impact of Positional Encoding on Length Generalization](https://arxiv.org/abs/2305.19466).
+#
+# **Next:** all the parts are there. Chapter 6 puts them together: the full Transformer.

@@ -55,7 +55,7 @@ function render(context) {
       return make("button.al-tl-event", {
         type: "button", title: shorten(`${event.year} · ${event.name}`, 80), onclick: () => open(at),
       }, make("span.al-tl-mark", { "aria-hidden": "true" }, mark), make("span.al-tl-year", {}, event.year),
-      make("span.al-tl-name", {}, shorten(event.name, 18)));
+      make("span.al-tl-name", {}, shorten(event.name, 24)));
     }));
     built = JSON.stringify([model.get("thread"), events]);
   }
@@ -70,7 +70,8 @@ function render(context) {
     [...line.children].forEach((node, i) => node.setAttribute("aria-pressed", String(i === at)));
     const chosen = line.children[at];
     line.scrollLeft = chosen.offsetLeft - line.clientWidth / 2 + chosen.clientWidth / 2;
-    const times = at === 0 ? "the first here" : `${gap} ${gap === 1 ? "year" : "years"} after the one before, ${since} after the first`;
+    const apart = gap === 0 ? "same year as the one before" : `${gap} ${gap === 1 ? "year" : "years"} after the one before`;
+    const times = at === 0 ? "the first here" : `${apart}, ${since} after the first`;
     card.replaceChildren(
       make("div.al-tl-head", {}, make("strong", {}, `${event.year} · ${shorten(event.name, 60)}`), make("span.al-tl-times", {}, times)),
       make("div", {}, shorten(event.text, 600)),

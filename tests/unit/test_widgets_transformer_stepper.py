@@ -83,4 +83,5 @@ def test_other_models_are_refused(translator):
 
 def test_text_is_read_as_on_the_page(translator):
     assert reading("We CAN'T, don’t!") == ["we", "cannot", ",", "do", "not"]
+    assert TransformerStepper(translator, "we love her").examples == ["we love her"]
     assert telling(translator, ["we love her", "we love him", "we " * 30]) == ["we love her"]

@@ -4,10 +4,11 @@ import difflib
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from traitlets import Bool, Dict, Enum, Float, Int, Unicode, observe, validate
 
+from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import SPECIAL
 from attnlab.transformer import Transformer
 from attnlab.translator import Translator
@@ -21,7 +22,8 @@ LONGEST = 24  # words: beyond, the maps are no longer legible
 class TransformerStepper(LiveFigure):
     """Every head of every layer, the residual stream and the next word, computed on the page.
 
-    TransformerStepper(Translator.shipped("transformer"), "we show the trains to them")
+    TransformerStepper.shipped("we show the trains to them", said=["nous", "leur"])
+    TransformerStepper(translator, store="float32")      # one that was trained in the notebook
 
     - `said`: the French words so far; Step adds one, chosen by `sampling` (with `temperature`,
       `top_k`, `top_p` and `seed`) or the likeliest.
@@ -68,6 +70,9 @@ class TransformerStepper(LiveFigure):
                 f"activation is {net.config.activation!r}, but the page computes 'relu' only."
             )
         layer, head = net.config.alignment_head
+        if "examples" not in traits:
+            texts = [" ".join(pair.source) for pair in EnglishFrench().examples()]
+            traits["examples"] = telling(translator, texts)
         super().__init__(
             model=translator.to_browser(store),
             sentence=sentence,
@@ -80,6 +85,11 @@ class TransformerStepper(LiveFigure):
                 **traits,
             },
         )
+
+    @classmethod
+    def shipped(cls, sentence: str = "we show the trains to them", **traits: Any) -> Self:
+        """With the Transformer that the course carries."""
+        return cls(Translator.shipped("transformer"), sentence, **traits)
 
     @validate("sentence")
     def _readable(self, proposal: Any) -> str:

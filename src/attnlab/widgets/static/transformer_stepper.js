@@ -101,14 +101,14 @@ function render(context) {
   const heading = make("div.al-tf-heading", {});
   const canvas = make("canvas", { "aria-hidden": "true" });
   const map = make("div.al-tf-map", { tabindex: 0, role: "application", "aria-roledescription": "attention map" }, canvas);
-  const silence = toggle({ label: "knock out this head", value: false, input: (v) => knock([chosenName()], v) });
+  const silence = toggle({ label: "this head", value: false, input: (v) => knock([chosenName()], v) });
   const all = button("", () => {
     const block = blockNames();
     knock(block, !block.every((name) => model.get("off").includes(name)));
   });
-  const restore = button("all heads on", () => knock([...model.get("off")], false));
+  const restore = button("restore all", () => knock([...model.get("off")], false));
   const readout = make("div.al-readout.al-tf-readout");
-  const one = make("div.al-tf-one.al-tf-pane", { "data-pane": "head" }, heading, map, readout, make("div.al-tf-knock", {}, silence, all, restore));
+  const one = make("div.al-tf-one.al-tf-pane", { "data-pane": "head" }, heading, map, readout, make("div.al-tf-knock", { role: "group", "aria-label": "Knock out" }, make("span.al-label", {}, "Knock out"), silence, all, restore));
 
   // ---- the next word
   const question = make("div.al-tf-heading");
@@ -345,6 +345,10 @@ function render(context) {
       ...words.map((word, i) => chip(word, i, "fr", `${word in MARKS ? ".al-tf-mark" : ""}${i && i === words.length - 1 ? ".al-tf-new" : ""}`)),
       ...(now.finished ? [] : [make("button.al-tf-word.al-tf-slot", { type: "button", "aria-label": "the next word", "aria-pressed": String(block !== "encoder" && row === now.said.length), onclick: () => pick("fr", words.length) }, "?")]),
     ]);
+    for (const line of [english, french]) { // one stop for the Tab key in each line; arrows go on from there
+      const stop = line.querySelector("[aria-pressed=true]") ?? line.lastElementChild;
+      for (const node of line.children) node.tabIndex = node === stop ? 0 : -1;
+    }
     paintLinks();
     const current = french.lastElementChild;
     hero.scrollLeft = Math.max(0, current.offsetLeft + current.offsetWidth - hero.clientWidth + 24);
@@ -442,7 +446,8 @@ function render(context) {
     map.setAttribute("aria-label", `${heading.textContent}. ${readout.textContent}. Up and down: other words. Left and right: other heads. X: knock out.`);
     silence.value = silent;
     const every = group.every((name) => model.get("off").includes(name));
-    all.textContent = every ? `all ${group.length} on` : `all ${group.length} of this block off`;
+    all.textContent = `all ${group.length} of this block`;
+    all.setAttribute("aria-pressed", String(every));
     restore.hidden = !model.get("off").length;
   }
 
@@ -468,7 +473,7 @@ function render(context) {
     greedy.setAttribute("aria-pressed", String(!sampling));
     sample.setAttribute("aria-pressed", String(sampling));
     const kept = now.next.kept, total = transformer.target.length;
-    summary.textContent = `${kept === total ? `all ${total}` : kept} ${kept === 1 ? "word" : "words"} may be said · ${nice(now.bits, 2)} bits${sampling ? ` · draw ${nice(now.u, 2)}` : ""}`;
+    summary.textContent = `${kept === total ? `all ${total}` : kept} ${kept === 1 ? "word" : "words"} may be said · ${nice(now.bits, 2)} bits${sampling ? ` · draw ${nice(now.u, 2)}` : ""}${kept < total || model.get("temperature") !== 1 ? " · tick: T = 1" : ""}`;
     heat.value = model.get("temperature");
     topK.value = model.get("top_k");
     topP.value = model.get("top_p");
@@ -498,6 +503,14 @@ function render(context) {
     else return;
     event.preventDefault();
     figure.schedule(() => figure.say(readout.textContent));
+  });
+  figure.listen(hero, "keydown", (event) => {
+    const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key], line = event.target.parentNode;
+    if (!move || !line.classList.contains("al-tf-words")) return;
+    event.preventDefault();
+    const next = line.children[[...line.children].indexOf(event.target) + move];
+    next?.focus();
+    next?.click();
   });
   figure.listen(stack, "keydown", (event) => {
     const at = thumbs.findIndex(({ node }) => node === event.target);

@@ -37,11 +37,11 @@ export function paintMap(canvas, theme, given) {
   const rows = Math.max(given.grid, map.rows), columns = causal ? rows : map.columns;
   const ctx = canvas.getContext("2d");
   const size = room < 380 || columns > 18 ? 12 : 13;
-  ctx.font = `${size}px ${FONT_STACK}`;
+  ctx.font = `650 ${size}px ${FONT_STACK}`; // the widest they get
   const left = Math.ceil(Math.min(room < 380 ? 76 : 104, Math.max(34, ...rowWords.map((w) => ctx.measureText(visible(w)).width)))) + 8;
   const tilted = Math.ceil(Math.min(84, Math.max(30, ...columnWords.map((w) => ctx.measureText(visible(w)).width))));
   const top = Math.ceil(tilted * Math.sin(SLANT)) + 14, lean = Math.ceil(tilted * Math.cos(SLANT)) + 4;
-  const cell = Math.max(13, Math.min(40, Math.floor((room - left - Math.max(4, lean - 12)) / columns), Math.floor((given.height - top) / rows)));
+  const cell = Math.max(13, Math.min(38, Math.floor((room - left - Math.max(4, lean - 12)) / columns), Math.floor((given.height - top) / rows)));
   const width = left + cell * columns + Math.max(4, lean - cell / 2), height = top + cell * rows + 3;
   context2d(canvas, width, height);
   ctx.clearRect(0, 0, width, height);

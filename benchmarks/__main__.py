@@ -6,10 +6,11 @@ Times are of this machine and compared with nothing; the bars are ratios, frames
 import sys
 from collections.abc import Callable
 
-from benchmarks import core, figures, site, transformer
+from benchmarks import core, figures, recurrent, site, transformer
 
 PARTS: dict[str, Callable[[], None]] = {
     "The attention core against plain torch": core.main,
+    "A GRU by hand against torch's, and beam search": recurrent.main,
     "The Transformer against torch's, and its cache": transformer.main,
     "A live figure while its slider is dragged": figures.main,
     "The website": site.main,

@@ -1,9 +1,6 @@
-"""The bars of the core and the Transformer, held with room for a noisy machine.
+"""The bars of the benchmarks, held with room for a noisy machine. `make bench` prints them."""
 
-`make bench` prints them.
-"""
-
-from benchmarks import core, transformer
+from benchmarks import core, recurrent, transformer
 
 ROOM = 1.15
 ATTEMPTS = 5
@@ -39,3 +36,13 @@ def test_cached_decoding_is_faster() -> None:
         if speeds[-1] >= 4:
             return
     raise AssertionError(f"times as fast as computing anew: {speeds}")
+
+
+def test_the_hand_written_gru_step_keeps_its_bar() -> None:
+    best = min(recurrent.gru_step(rounds=4) for _ in range(ATTEMPTS))
+    assert best <= ROOM * recurrent.GRU_BAR, f"{best:.2f} times as long as torch's GRUCell"
+
+
+def test_beam_search_keeps_its_bar() -> None:
+    seconds = recurrent.beam_search()
+    assert seconds <= recurrent.BEAM_BAR, f"100 sentences x beam 5 took {seconds:.1f} CPU s"

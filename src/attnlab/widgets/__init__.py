@@ -2,13 +2,16 @@
 
 from attnlab.widgets.attention_heatmap import AttentionHeatmap
 from attnlab.widgets.attention_workbench import AttentionWorkbench
+from attnlab.widgets.beam_tree import BeamTree
 from attnlab.widgets.browser_translator import BrowserTranslator
 from attnlab.widgets.chopper import Chopper
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
+from attnlab.widgets.gradient_through_time import GradientThroughTime
 from attnlab.widgets.path_length import PathLength
 from attnlab.widgets.position_similarity import PositionSimilarity
 from attnlab.widgets.pronouncer import Pronouncer
 from attnlab.widgets.quiz import Quiz
+from attnlab.widgets.rnn_stepper import RNNStepper
 from attnlab.widgets.rope_dial import RopeDial
 from attnlab.widgets.scale_histogram import ScaleHistogram
 from attnlab.widgets.sinusoid_matrix import SinusoidMatrix
@@ -20,13 +23,16 @@ from attnlab.widgets.word_directions import WordDirections
 __all__ = [
     "AttentionHeatmap",
     "AttentionWorkbench",
+    "BeamTree",
     "BrowserTranslator",
     "Chopper",
     "ExtrapolationPlot",
+    "GradientThroughTime",
     "PathLength",
     "PositionSimilarity",
     "Pronouncer",
     "Quiz",
+    "RNNStepper",
     "RopeDial",
     "ScaleHistogram",
     "SinusoidMatrix",

@@ -1,0 +1,1348 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 1
+#     title: RNN sequence-to-sequence
+#     minutes: 110
+#     summary: Before attention there was memory. Build RNN, LSTM and GRU by hand, watch gradients vanish, train an English–French translator in a minute, and find the bottleneck that attention was invented for.
+# ---
+
+# %% [markdown]
+# # 1 · RNN sequence-to-sequence
+#
+# A sentence has an order, and nobody knows beforehand how long it is. This chapter reads it as people did before attention: word by word, with a memory. At the end of it a small network translates
+# English into French. It does so well for short sentences, badly for long ones, and you will know exactly why.
+#
+# At the end you can
+#
+# - write an RNN, an LSTM and a GRU from their equations, equal to PyTorch's to the last digit;
+# - measure how fast a gradient vanishes over time, and say what a gate does about it;
+# - say what a language model is, and tell its three questions apart: modelling, learning, search;
+# - train an encoder–decoder with teacher forcing, decode it greedily, by beam search and by sampling;
+# - show with one curve where a single vector is not enough.
+#
+# The chapter has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, experiments, popular mistakes, exercises, and a summary.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # RNN sequence-to-sequence
+#
+# attnlab · chapter 1
+#
+# Before attention there was memory.
+
+# %% [markdown] tags=["notes"]
+# 45 minutes. Four acts: reading with a memory (12 min), vanishing gradients (8 min), language models and search (10 min), the translator and its bottleneck (12 min). The quiz at the end takes three. The training cell runs about a minute on a laptop: start it during the break, or show its saved result.
+
+# %%
+import math
+from itertools import product
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attnlab import decoding, figures, metrics
+from attnlab.checks import check
+from attnlab.data import batches, collate
+from attnlab.data.english_french import EnglishFrench
+from attnlab.recurrent import (
+    GRUCell,
+    LSTMCell,
+    RNNCell,
+    gradient_over_distance,
+    unroll,
+)
+from attnlab.reproducible import seed
+from attnlab.seq2seq import Config, Seq2Seq
+from attnlab.training import fit
+from attnlab.translator import Translator
+from attnlab.widgets import BeamTree, GradientThroughTime, Quiz, RNNStepper
+
+figures.use_style()
+torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · The question
+#
+# > *The **film** that my sister and her two friends from Lyon watched yesterday evening **was** boring.*
+#
+# Why *was* and not *were*? Because of *film*, twelve words earlier. Whoever reads or writes text needs **context**, and the context can be far away.
+#
+# There are two classic ways to give a network context, and both bet on **locality**, the idea that what belongs together is close together:
+#
+# - **Locality in space: the convolution.** Each place looks at its neighbours through a window. Stack layers, and the window grows.
+# - **Locality in time: the recurrent network.** Each step looks at one thing only, the step before. But that one has looked at the one before it, and so on.
+#
+# How far does each of them see? A gradient can tell: if $\partial\, \text{output} / \partial x_t$ is exactly zero, the output cannot know word $t$. **Guess first:** two layers of width 3, twenty words.
+# How many words reach the last output?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## How far back does it see?
+#
+# > *The **film** that my sister and her two friends from Lyon watched yesterday evening **was** boring.*
+#
+# - Locality in **space**: a convolution looks at its neighbours
+# - Locality in **time**: an RNN looks at the step before
+#
+# Two layers of width 3, twenty words: how many words reach the last output?
+
+
+# %%
+class Window(nn.Module):
+    """Two convolutions of width 3 that look to the left."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.first = nn.Conv1d(width, width, 3)
+        self.second = nn.Conv1d(width, width, 3)
+
+    def forward(self, x):  # (B, T, E) -> (B, T, E)
+        x = F.pad(x.mT, (2, 0))  # two places of nothing before the start
+        x = F.pad(torch.tanh(self.first(x)), (2, 0))
+        return self.second(x).mT
+
+
+class Recurrent(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.cell = RNNCell(width, width)
+
+    def forward(self, x):
+        return unroll(self.cell, x)
+
+
+def words_seen(layer):
+    """Which of 20 words have any influence on the last output?"""
+    x = torch.randn(1, 20, 8, requires_grad=True)
+    layer(x)[0, -1].sum().backward()
+    return x.grad[0].abs().sum(-1) > 0  # (20,)
+
+
+seed(0)
+seen = {"window": words_seen(Window(8)), "RNN": words_seen(Recurrent(8))}
+for name, row in seen.items():
+    picture = "".join("■" if s else "·" for s in row.tolist())
+    print(f"{name:7} {picture}  {int(row.sum())} words")
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+for name, row in seen.items():
+    picture = "".join("■" if s else "·" for s in row.tolist())
+    print(f"{name:7} {picture}  {int(row.sum())} words")
+
+# %% [markdown] tags=["notes"]
+# Five: each layer adds two. Seeing the film twelve words back needs six layers, and the next sentence may need sixty. The RNN reaches everything, in principle. Ask the room to remember the words "in principle".
+
+# %% [markdown]
+# The window sees 5 words: each layer adds two. For a *film* twelve words back it needs six layers, and the next sentence may need sixty. The RNN reaches every word with a single cell, however long the sentence is.
+# In principle. Part 4 measures how *strongly* it is reached, and that is another story.
+
+# %% [markdown]
+# ## 2 · By hand
+#
+# ### One unit, three words
+#
+# A recurrent network keeps a **state** $h$, its memory. At every step it mixes the memory with the new word, by the same rule each time:
+#
+# $$h_t = f(h_{t-1}, x_t), \qquad \text{in the simplest case} \qquad h_t = \tanh(W x_t + U h_{t-1} + b) .$$
+#
+# | symbol | name | shape | in the toy below |
+# |---|---|---|---|
+# | $x_t$ | input, the vector of word $t$ | $(E,)$ | one number |
+# | $h_t$ | state after word $t$; $h_0 = 0$ | $(H,)$ | one number |
+# | $W$ | reads the word | $(H, E)$ | 1 |
+# | $U$ | reads the memory | $(H, H)$ | 0.5 |
+# | $b$ | bias | $(H,)$ | 0 |
+#
+# Let the inputs be 1, 0, 0, 0: something happens, then nothing. **Work it out on paper** (a tanh of a small number is nearly that number): how much of the 1 is left after four steps?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## A memory: $h_t = \tanh(W x_t + U h_{t-1} + b)$
+#
+# One unit, $W = 1$, $U = 0.5$, $b = 0$. Inputs: 1, 0, 0, 0.
+#
+# How much of the 1 is left after four steps?
+
+# %%
+w, u = 1.0, 0.5
+h = 0.0
+trace = []
+for x in (1.0, 0.0, 0.0, 0.0):
+    h_new = math.tanh(w * x + u * h)
+    trace.append(f"tanh({w} · {x} + {u} · {h:.2f}) = {h_new:.2f}")
+    h = h_new
+print(*trace, sep="\n")
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(*trace, sep="\n")
+
+# %% [markdown] tags=["notes"]
+# The memory halves at every step, since U = 0.5. What about U = 1.5? Then it does not fade but saturates: new words hardly change it. Both are bad memories. That is the whole trouble with the vanilla RNN.
+
+# %% [markdown]
+# Every step multiplies the memory by about $U$. With $U = 0.5$ it fades within a few words. With $U = 1.5$ it would not fade, but saturate at the ends of the tanh, where new words hardly change it. Keep this in mind.
+#
+# ### A language model is a product of conditionals
+#
+# What is such a memory good for? For guessing the next word. A **language model** gives every sentence $y = (y_1, \dots, y_T)$ a probability. It need not know all sentences: it only guesses the next word, again and again. That is the chain rule, and it is exact:
+#
+# $$p(y) = \prod_{t=1}^{T} p(y_t \mid y_1, \dots, y_{t-1}), \qquad \log p(y) = \sum_{t=1}^{T} \log p(y_t \mid y_{<t}) .$$
+#
+# The last word is always the end mark, written ■ here; so the model also decides when to stop. Here is a complete language model with made-up numbers. It can say nine sentences.
+
+# %%
+model = {
+    (): {"le": 0.55, "un": 0.44, "la": 0.01},
+    ("la",): {"■": 1.0},
+    ("le",): {"chat": 0.40, "chien": 0.33, "lit": 0.27},
+    ("un",): {"chat": 0.90, "lit": 0.10},
+    ("le", "chat"): {"■": 0.70, "dort": 0.30},
+    ("le", "chien"): {"■": 0.60, "dort": 0.40},
+    ("le", "lit"): {"■": 1.0},
+    ("un", "chat"): {"dort": 0.80, "■": 0.20},
+    ("un", "lit"): {"■": 1.0},
+    ("le", "chat", "dort"): {"■": 1.0},
+    ("le", "chien", "dort"): {"■": 1.0},
+    ("un", "chat", "dort"): {"■": 1.0},
+}
+
+
+def probability(sentence):
+    """The product of conditionals; the sentence ends with ■."""
+    p = 1.0
+    for t, word in enumerate(sentence):
+        p *= model[tuple(sentence[:t])].get(word, 0.0)
+    return p
+
+
+print("p(un chat dort ■) = 0.44 · 0.90 · 0.80 · 1 =", end=" ")
+print(f"{probability(['un', 'chat', 'dort', '■']):.3f}")
+
+# %% [markdown]
+# **A translator is the same thing with a condition.** Let $x$ be the English sentence. Then a *conditional* language model gives
+#
+# $$p(y \mid x) = \prod_{t=1}^{T} p(y_t \mid y_{<t},\, x) .$$
+#
+# Captions are $p(\text{words} \mid \text{picture})$, speech recognition is $p(\text{words} \mid \text{sound})$. All of them ask three questions, and it pays to keep them apart:
+#
+# | question | it asks | in this chapter |
+# |---|---|---|
+# | **modelling** | how is $p(y_t \mid y_{<t}, x)$ computed? | two RNNs, an encoder and a decoder |
+# | **learning** | which parameters make the training pairs likely? | gradient descent on $-\log p$, with teacher forcing |
+# | **search** | which sentence $y$ is the likeliest, $\arg\max_y p(y \mid x)$? | greedy, beam search, or sampling instead |
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## A translator is a conditional language model
+#
+# $$p(y \mid x) = \prod_{t=1}^{T} p(y_t \mid y_{<t},\, x)$$
+#
+# | question | |
+# |---|---|
+# | **modelling** | how is $p(y_t \mid y_{<t}, x)$ computed? |
+# | **learning** | which parameters make the training pairs likely? |
+# | **search** | which $y$ is the likeliest? |
+
+# %% [markdown] tags=["notes"]
+# Three questions that people mix up. "The translation is bad" can mean: the model cannot express it, it has not learned it, or the search did not find it. Ask which one each later result is about.
+
+# %% [markdown]
+# ### Search: greedy is not best
+#
+# The obvious search takes the likeliest word, again and again: **greedy**. **Guess first:** does it find the likeliest of the nine sentences?
+
+
+# %%
+def greedy_search():
+    sentence = []
+    while not sentence or sentence[-1] != "■":
+        choices = model[tuple(sentence)]
+        sentence.append(max(choices, key=choices.get))
+    return sentence
+
+
+words = ["la", "le", "un", "chat", "chien", "lit", "dort"]
+every = [
+    [*sentence, "■"]
+    for length in (1, 2, 3)
+    for sentence in product(words, repeat=length)
+    if all(sentence[:t] in model for t in range(length + 1))
+]
+possible = sorted(every, key=probability, reverse=True)
+best = possible[0]
+print("sentences:", sum(probability(s) > 0 for s in possible))
+for name, said in (("greedy", greedy_search()), ("best", best)):
+    print(f"{name:7} p = {probability(said):.3f}  {' '.join(said)}")
+
+# %% [markdown]
+# Greedy took *le*, since 0.55 is more than 0.44. But after *le* everything is divided among many words. The start that looked worse leads to a sentence that is twice as likely.
+#
+# **Beam search** keeps not one but $K$ beginnings. At every step it writes down all their continuations, and keeps the $K$ likeliest. With $K = 1$ it is greedy, with $K = \infty$ it looks at everything.
+# The third live figure below runs it on this very table.
+
+# %% [markdown]
+# ## 3 · Live
+#
+# ### An RNN at work
+#
+# A network with one answer at the end: **sequence → one**. It reads *the film was not really good* and says whether somebody liked it. The difficulty is the *not*, which may stand several words before the word it turns round.
+# Here are the data and the network: 17 words, a GRU (built in part 4) with 6 numbers of memory.
+
+# %%
+GOOD, BAD = ["good", "great", "funny"], ["bad", "dull", "awful"]
+FILLERS = ["really", "very", "so"]
+THINGS = ["film", "book", "meal"]
+VOCABULARY = ["the", "was", "not", "never", *THINGS, *FILLERS, *GOOD, *BAD]
+
+
+def opinion(generator):
+    """A sentence of 4 to 8 words, and 1 if its author was pleased."""
+
+    def pick(n):
+        return int(torch.randint(n, (), generator=generator))
+
+    negation = [[], [], ["not"], ["never"]][pick(4)]
+    fillers = [FILLERS[pick(3)] for _ in range(pick(4))]
+    good = pick(2)
+    words = ["the", THINGS[pick(3)], "was", *negation, *fillers]
+    words.append((GOOD if good else BAD)[pick(3)])
+    return words, good ^ bool(negation)
+
+
+generator = seed(3)
+for _ in range(4):
+    words, pleased = opinion(generator)
+    print(f"{' '.join(words):36} {'liked it' if pleased else 'did not'}")
+
+
+# %%
+class Classifier(nn.Module):
+    """Sequence → one: read everything, then look at the last state."""
+
+    def __init__(self, hidden=6):
+        super().__init__()
+        self.embedding = nn.Embedding(len(VOCABULARY), 5)
+        self.cell = GRUCell(5, hidden)
+        self.out = nn.Linear(hidden, 2)
+
+    def forward(self, words):  # (B, T) -> (B, 2)
+        states = unroll(self.cell, self.embedding(words))  # (B, T, H)
+        return self.out(states[:, -1])
+
+    def loss(self, batch):
+        return F.cross_entropy(self(batch[0]), batch[1])
+
+
+def opinions(count, generator):
+    """Sentences of one length at a time, as numbers."""
+    drawn = [opinion(generator) for _ in range(count)]
+    for length in range(4, 9):
+        same = [(w, y) for w, y in drawn if len(w) == length]
+        rows = [[VOCABULARY.index(word) for word in w] for w, _ in same]
+        yield torch.tensor(rows), torch.tensor([int(y) for _, y in same])
+
+
+def endless(generator):
+    while True:
+        yield from opinions(200, generator)
+
+
+seed(1)
+critic = Classifier()
+fit(critic, endless(seed(1)), steps=400, lr=2e-2, progress=False)
+fresh = list(opinions(1000, seed(2)))
+right = sum(int((critic(x).argmax(-1) == y).sum()) for x, y in fresh)
+print("at least 98 % of 1000 fresh sentences right:", right >= 980)
+
+# %% [markdown]
+# Step through it. Every column is the state after one word, and above it stands what the network would answer if you stopped it there.
+#
+# - Where does the answer turn? What did *not* do to the state *before* any opinion was heard?
+# - Press *not* to silence it. Which states change, and by how much (Δ)? Does the change fade while the fillers are read?
+# - Type your own: `the meal was never so very really awful`. How many fillers until it forgets?
+
+# %% tags=["slide", "hide-input"]
+RNNStepper(
+    critic.cell,
+    ["the", "film", "was", "not", "really", "very", "good"],
+    vocabulary=VOCABULARY,
+    embedding=critic.embedding.weight,
+    readout=critic.out,
+    labels=["disliked", "liked"],
+    step=4,
+    title="A GRU reads a review",
+    caption="Columns: the state after each word. Above them: the answer if it stopped there.",
+)
+
+# %% [markdown] tags=["notes"]
+# Press Next word three times. At "not" the state jumps although nothing was judged yet: the network has learned a memory for negation. Then silence "not": the final answer flips, and the Δ row shows the memory being carried through the fillers.
+
+# %% [markdown]
+# ### A gradient travels back
+#
+# To learn that *not* matters, the gradient of the loss must travel from the last state back to that word. The figure measures how much of it arrives, $d$ steps back, in a vanilla RNN and in an LSTM with random weights.
+# The scale is logarithmic.
+#
+# - Drag $s$, the size of the recurrent weights. **Guess first:** where is the border between vanishing and exploding? Try *linear*, too.
+# - Drag the forget bias of the LSTM from 0 to 5. What happens to its curve?
+# - Can you find an $s$ for which the vanilla RNN is as good as the LSTM at $d = 40$? What happens when you move $s$ a little?
+
+# %% tags=["slide", "hide-input"]
+GradientThroughTime(
+    scale=0.9,
+    forget=0.0,
+    distance=20,
+    title="How much gradient is left?",
+    caption="Share of the gradient at the last input that still arrives d steps back.",
+)
+
+# %% [markdown] tags=["notes"]
+# Linear and s = 1 is the knife's edge: below it vanishes, above it explodes, exponentially. The tanh only makes it smaller. Then raise the forget bias: the LSTM's curve lifts, without any knife's edge, since a sigmoid cannot exceed 1.
+
+# %% [markdown]
+# ### A tree of beginnings
+#
+# The little language model from part 2. Boxes are beginnings with their $\log p$; thick ones are kept, dashed ones dropped.
+#
+# - Set $K = 1$ and go through it step by step: that is greedy. Then $K = 2$: which decision comes out differently, and when?
+# - Raise the length penalty $\alpha$. It divides $\log p$ by $\left(\frac{5 + \text{length}}{6}\right)^{\alpha}$ ([Wu et al. 2016](https://arxiv.org/abs/1609.08144)), since otherwise every further word makes a sentence less likely, and short ones win.
+
+# %% tags=["slide", "hide-input"]
+BeamTree.from_table(
+    model,
+    width=2,
+    shown=2,
+    title="Beam search on nine sentences",
+    caption="K = 1 is greedy. The end mark ■ ends a sentence and frees its place.",
+)
+
+# %% [markdown] tags=["notes"]
+# First K = 1, to the end: "le chat". Back to start, K = 2: at word 2 "un chat" overtakes both. Ask: why did greedy not see it? Because it threw "un" away one step before the good news came.
+
+# %% [markdown]
+# ## 4 · In the open
+#
+# ### Three cells
+#
+# The **vanilla** cell ([Elman 1990](https://doi.org/10.1207/s15516709cog1402_1)) overwrites its memory at every step. The **LSTM** ([Hochreiter & Schmidhuber 1997](https://doi.org/10.1162/neco.1997.9.8.1735); its forget gate came with
+# [Gers et al. 2000](https://doi.org/10.1162/089976600300015015)) has a second memory $c$ that is *added to*, through gates between 0 and 1. The **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) does nearly the same with one memory.
+#
+# | | LSTM | GRU |
+# |---|---|---|
+# | gates, all $(H,)$ | $i, f, o = \sigma(W x + U h + b)$ | $r, z = \sigma(W x + U h + b)$ |
+# | candidate $(H,)$ | $g = \tanh(W x + U h + b)$ | $n = \tanh(W x + b + r \odot (U h + b'))$ |
+# | memory $(H,)$ | $c' = f \odot c + i \odot g$ | |
+# | state $(H,)$ | $h' = o \odot \tanh(c')$ | $h' = (1 - z) \odot n + z \odot h$ |
+#
+# Every line has its own rows of $W$ $(H, E)$ and $U$ $(H, H)$; PyTorch stacks them into one matrix, in the order i, f, g, o and r, z, n. $\odot$ multiplies entry by entry.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Gates
+#
+# | | LSTM | GRU |
+# |---|---|---|
+# | gates | $i, f, o = \sigma(Wx + Uh + b)$ | $r, z = \sigma(Wx + Uh + b)$ |
+# | candidate | $g = \tanh(Wx + Uh + b)$ | $n = \tanh(Wx + b + r \odot (Uh + b'))$ |
+# | memory | $c' = f \odot c + i \odot g$ | |
+# | state | $h' = o \odot \tanh(c')$ | $h' = (1 - z) \odot n + z \odot h$ |
+#
+# A gate of 1 copies. Copying is what the vanilla cell cannot do.
+
+
+# %%
+def vanilla_step(x, h, w, u, b, c):
+    """(B, E), (B, H) -> (B, H). torch has two biases, b and c."""
+    return torch.tanh(x @ w.T + b + h @ u.T + c)
+
+
+def lstm_step(x, h, memory, w, u, b, c):
+    i, f, g, o = (x @ w.T + b + h @ u.T + c).chunk(4, dim=-1)
+    keep, write, show = f.sigmoid(), i.sigmoid(), o.sigmoid()
+    memory = keep * memory + write * g.tanh()
+    return show * memory.tanh(), memory
+
+
+def gru_step(x, h, w, u, b, c):
+    of_x, of_h = (x @ w.T + b).chunk(3, -1), (h @ u.T + c).chunk(3, -1)
+    r = (of_x[0] + of_h[0]).sigmoid()  # how much of the past to use
+    z = (of_x[1] + of_h[1]).sigmoid()  # how much of the past to keep
+    n = (of_x[2] + r * of_h[2]).tanh()
+    return (1 - z) * n + z * h
+
+
+# %% [markdown]
+# Are they right? Take PyTorch's cells with their random weights, hand the same weights to ours, and compare. The course's library has the same cells as modules; they must agree as well.
+
+# %%
+seed(0)
+x, h, memory = torch.randn(3, 5), torch.randn(3, 7), torch.randn(3, 7)
+
+theirs = nn.RNNCell(5, 7)
+weights = list(theirs.parameters())  # w, u, b, c
+torch.testing.assert_close(vanilla_step(x, h, *weights), theirs(x, h))
+
+theirs = nn.LSTMCell(5, 7)
+weights = list(theirs.parameters())
+mine = lstm_step(x, h, memory, *weights)
+torch.testing.assert_close(mine, theirs(x, (h, memory)))
+
+theirs = nn.GRUCell(5, 7)
+weights = list(theirs.parameters())
+torch.testing.assert_close(gru_step(x, h, *weights), theirs(x, h))
+
+library = GRUCell(5, 7)
+library.load_state_dict(theirs.state_dict())
+torch.testing.assert_close(gru_step(x, h, *weights), library(x, h))
+print("vanilla, LSTM and GRU: ours = torch's")
+
+# %% [markdown]
+# ### Vanishing gradients, measured
+#
+# Back-propagation walks the same way in reverse. By the chain rule the gradient of $h_T$ at an input $d$ steps back is a product of $d$ matrices:
+#
+# $$\frac{\partial h_T}{\partial h_{T-d}} = \prod_{k=0}^{d-1} \underbrace{\operatorname{diag}\!\left(1 - h_{T-k}^2\right) U}_{(H,\,H)}, \qquad \Bigl\lVert \frac{\partial h_T}{\partial h_{T-d}} \Bigr\rVert \le \lVert U \rVert^{d} .$$
+#
+# If $\lVert U \rVert < 1$, it vanishes exponentially; if $U$ stretches, it may explode ([Bengio et al. 1994](https://doi.org/10.1109/72.279181), [Pascanu et al. 2013](https://arxiv.org/abs/1211.5063)). Explosions are cured by clipping the gradient: it is made shorter when it gets too
+# long. For vanishing there is no such trick, since what has not arrived cannot be made longer.
+#
+# The LSTM's memory has a straight road: $\partial c_t / \partial c_{t-1}$ contains the gate $f$, and no matrix. With $f \approx 1$ the gradient passes. **Guess first:** fresh from PyTorch, how much of the gradient is left after 50 steps?
+
+# %%
+seed(0)
+x = torch.randn(16, 101, 32).double()  # float32 would run out of zeros
+cells = {
+    "vanilla": RNNCell(32, 64),
+    "GRU": GRUCell(32, 64),
+    "LSTM": LSTMCell(32, 64),
+    "LSTM, forget bias 1": LSTMCell(32, 64),
+    "LSTM, forget bias 5": LSTMCell(32, 64),
+}
+with torch.no_grad():
+    for name, cell in cells.items():
+        if "bias" in name:
+            cell.bias_ih[64:128] = float(name[-1])  # rows i, f, g, o
+            cell.bias_hh[64:128] = 0.0
+arrives = {}
+for name, cell in cells.items():
+    sizes = gradient_over_distance(cell.double(), x).flip(0)
+    arrives[name] = sizes / sizes[0]
+for name, share in arrives.items():
+    powers = [round(math.log10(share[d])) for d in (10, 50, 100)]
+    print(f"{name:20} 10, 50, 100 steps back: 10^", powers)
+
+# %%
+at_50 = {name: float(share[50]) for name, share in arrives.items()}
+print("vanilla, below 1e-8:", at_50["vanilla"] < 1e-8)
+print("LSTM fresh from torch, below 1e-6:", at_50["LSTM"] < 1e-6)
+print(
+    "LSTM with forget bias 5, above 0.1:", at_50["LSTM, forget bias 5"] > 0.1
+)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Gradients over distance, measured
+
+# %% tags=["hide-input", "fragment"]
+fig, ax = plt.subplots(figsize=(7, 3.8))
+styles = ["-", "--", "-.", ":", (0, (6, 1, 1, 1))]
+for (name, share), style in zip(arrives.items(), styles):
+    ax.plot(share.clamp(min=1e-30), linestyle=style, label=name)
+ax.set(yscale="log", xlabel="steps back", ylabel="gradient that is left")
+ax.set_title("Fresh cells, before any training")
+ax.legend(loc="lower left", fontsize=10)
+figures.show(
+    fig,
+    alt="Five curves on a logarithmic scale. The vanilla RNN falls fastest, "
+    "GRU and LSTM fall too, the LSTM with a large forget bias hardly falls.",
+    caption="Straight lines on this scale are exponential decay. Look at the dash-dotted LSTM: it vanishes, too.",
+)
+
+# %% [markdown] tags=["notes"]
+# A fresh LSTM vanishes as well: its forget gates start at one half, and 0.5 to the 50 is 1e-15. What the gate gives is not immunity but a choice: the network can learn, word by word, to keep. A bias of 1 or more at the start is old advice (Jozefowicz 2015).
+
+# %% [markdown]
+# A fresh LSTM vanishes, too. Its forget gates start near $\sigma(0) = 0.5$, and $0.5^{50} \approx 10^{-15}$. What a gate brings is a *choice*: the network can learn when to keep. Starting with a larger forget bias helps
+# it to find out ([Jozefowicz et al. 2015](https://proceedings.mlr.press/v37/jozefowicz15.html)).
+#
+# ### Encoder and decoder
+#
+# [Sutskever et al. 2014](https://arxiv.org/abs/1409.3215) and [Cho et al. 2014](https://arxiv.org/abs/1406.1078) put two RNNs together. The **encoder** reads the source and leaves a vector $c$. The **decoder** is a language model that starts from $c$:
+#
+# $$h_i = \text{GRU}(x_i, h_{i-1}), \quad c = h_S, \qquad s_t = \text{GRU}(y_{t-1}, s_{t-1}), \quad p(y_t \mid y_{<t}, x) = \operatorname{softmax}(W \tanh(R\,[s_t; c])) .$$
+#
+# Ours reads the source twice, forwards and backwards, and $c$ is both last states together. (Sutskever's network read it backwards only, to bring the first words closer.)
+#
+# | | shape | |
+# |---|---|---|
+# | source words, target words | $(B, S)$, $(B, T)$ | numbers of words |
+# | $h_i$ | $(B, 2H)$ | both directions |
+# | $c$ | $(B, 2H)$ | **the whole sentence, one vector** |
+# | $s_t$ | $(B, H)$ | what has been said so far |
+# | logits | $(B, T, V)$ | a score for each French word |
+#
+# **Teacher forcing.** While learning, the decoder reads the *right* last word $y_{t-1}$, not the one it would have said ([Williams & Zipser 1989](https://doi.org/10.1162/neco.1989.1.2.270)). So all steps of a sentence are trained at once, and one early mistake does not spoil the rest:
+#
+# | | | | | |
+# |---|---|---|---|---|
+# | the decoder reads | ⟨bos⟩ | le | chat | dort |
+# | it must say | le | chat | dort | ⟨eos⟩ |
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Encoder, one vector, decoder
+#
+# $$c = h_S, \qquad s_t = \text{GRU}(y_{t-1}, s_{t-1}), \qquad p(y_t) = \operatorname{softmax}(W \tanh(R\,[s_t; c]))$$
+#
+# Teacher forcing: the decoder reads the *right* words.
+#
+# | | | | | |
+# |---|---|---|---|---|
+# | reads | ⟨bos⟩ | le | chat | dort |
+# | must say | le | chat | dort | ⟨eos⟩ |
+
+# %%
+corpus = EnglishFrench(longest=15)
+english, french = corpus.vocabularies()
+seed(0)
+config = Config(
+    source_words=len(english),
+    target_words=len(french),
+    kind="none",  # no attention: one fixed context
+    hidden=96,
+)
+translator = Translator(Seq2Seq(config), english, french)
+
+
+def run(gru, words, h, direction=""):
+    """Our own step along time, with the weights of a torch layer."""
+    names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
+    weights = [getattr(gru, f"{name}_l0{direction}") for name in names]
+    states = []
+    for word in words.unbind(1):
+        h = gru_step(word, h, *weights)
+        states.append(h)
+    return torch.stack(states, dim=1)  # (B, T, H)
+
+
+def forward_by_hand(model, batch):
+    """Logits (B, T, V) of sentences without padding."""
+    x = model.encoder.embedding(batch.source)  # (B, S, E)
+    nothing = x.new_zeros(len(x), 96)
+    forth = run(model.encoder.gru, x, nothing)[:, -1]
+    back = run(model.encoder.gru, x.flip(1), nothing, "_reverse")[:, -1]
+    c = torch.cat([forth, back], dim=-1)  # (B, 2H): all that is left
+    s0 = torch.tanh(model.bridge(c))  # (B, H)
+    s = run(model.gru, model.embedding(batch.target_in), s0)  # (B, T, H)
+    c = c[:, None].expand(-1, s.shape[1], -1)  # the same at every step
+    return model.out(torch.tanh(model.readout(torch.cat([s, c], -1))))
+
+
+pair = corpus.take(1)[0]
+batch = collate([pair], english, french)
+torch.testing.assert_close(
+    forward_by_hand(translator.model, batch), translator.model(batch)
+)
+print("our encoder–decoder = the library's")
+
+# %% [markdown]
+# That is the whole model: 20 lines on top of the GRU step.
+
+# %% [markdown]
+# ## 5 · At work
+#
+# ### The corpus
+#
+# The sentences are made by a grammar of this course (`attnlab.data.english_french`), so there is no end of them, and we know about each word where it came from. It is small, but it speaks real French:
+
+# %%
+for shown in corpus.examples()[:10]:
+    said = corpus.detokenise(list(shown.target))
+    print(f"{' '.join(shown.source):50} {said}")
+print(len(english), "English and", len(french), "French word forms")
+
+# %% [markdown]
+# What makes it a task and not a look-up in a dictionary:
+#
+# | | English | French |
+# |---|---|---|
+# | **gender and number** | the, a, my | le/la/les, un/une/des, mon/ma/mes; adjectives agree, too |
+# | **elision** | the | *le*, *la* become *l'* before a vowel; *je* becomes *j'*, *ne* becomes *n'* |
+# | **order** | the *white* car | la voiture *blanche*; but *petite*, *belle* stand before the noun |
+# | **negation** | does *not* eat | *ne* mange *pas*: one word becomes two, around the verb |
+# | **pronouns** | sees *them* | *les* voit: the object moves before the verb |
+# | **contraction** | to the, of the | *au*, *du*, *aux*, *des* |
+#
+# It is **split by structure**: the grammatical choices behind a sentence, without its words, decide whether it is used for training. So a test sentence is new not only in its words but in its build.
+
+# %%
+pairs = corpus.take(40_000)
+test = corpus.take(400, "test", seed=1)
+train_shapes = {pair.structure for pair in pairs}
+test_shapes = {pair.structure for pair in test}
+lengths = sorted(len(pair.source) for pair in pairs)
+print("training pairs:", len(pairs), " test pairs:", len(test))
+print("English words:", lengths[0], "to", lengths[-1])
+print("structures on both sides:", len(train_shapes & test_shapes))
+
+# %% [markdown]
+# ### Train it
+#
+# 2,200 steps of 32 sentences, about 40 seconds on one core. `fit` is the course's training loop: Adam, a learning rate that rises and falls, gradients clipped at length 1. The loss is the mean of $-\log p$ per French word.
+#
+# **Guess first:** a vector of 192 numbers for a sentence of 3 to 15 words. What share of unseen sentences will be right to the last word?
+
+# %% tags=["nbval-ignore-output"]
+size = sum(p.numel() for p in translator.model.parameters())
+print(f"{size / 1e3:.0f} thousand parameters")
+history = fit(
+    translator.model,
+    batches(pairs, english, french, size=32, seed=0),
+    steps=2200,
+    lr=5e-3,
+    figure=True,
+)
+print(f"{history.seconds:.0f} CPU seconds, loss {history.smooth():.2f}")
+
+# %% tags=["nbval-ignore-output"]
+references = [pair.target for pair in test]
+said = translator.translate([pair.source for pair in test])
+score, whole = metrics.bleu(said, references), metrics.exact(said, references)
+print(f"BLEU {score:.1f}, right to the last word: {whole:.2f}")
+
+# %% [markdown]
+# **BLEU** ([Papineni et al. 2002](https://aclanthology.org/P02-1040/)) counts how many words, pairs, triples and quadruples of the reference were said: 100 is word for word, below 20 few phrases survive. We compute it with sacrebleu ([Post 2018](https://arxiv.org/abs/1804.08771)).
+#
+# Read some. Short ones are fine. What happens to long ones?
+
+# %% tags=["nbval-ignore-output"]
+by_size = sorted(range(len(test)), key=lambda i: len(test[i].source))
+for i in by_size[20::75]:
+    print("english  ", " ".join(test[i].source))
+    print("right    ", corpus.detokenise(list(test[i].target)))
+    print("machine  ", corpus.detokenise(said[i]), "\n")
+
+# %% [markdown]
+# It begins well, it sounds French to the end, and yet it invents: other nouns, another verb, a clause forgotten. It is a good French language model that has lost its English sentence.
+#
+# ### The bottleneck
+#
+# Now the most important figure of this chapter. BLEU for sentences of each length, within the trained lengths (3–15 words), and beyond.
+
+# %% tags=["nbval-ignore-output"]
+BUCKETS = [(3, 5), (6, 8), (9, 11), (12, 15), (16, 20), (21, 25), (26, 30)]
+longer = EnglishFrench(shortest=16, longest=30).take(300, "test", seed=2)
+everything = [*test, *longer]
+all_said = translator.translate([pair.source for pair in everything])
+by_length = metrics.by_length(all_said, everything, BUCKETS)
+for (low, high), value in by_length.items():
+    note = "" if high <= 15 else "  beyond the trained lengths"
+    print(f"{low:2}–{high:2} words: BLEU {value:5.1f}{note}")
+
+# %%
+inside = [value for (_, high), value in by_length.items() if high <= 15]
+print("3–5 words, BLEU at least 80:", inside[0] >= 80)
+print("falls by at least 40 within 3–15:", max(inside) - min(inside) >= 40)
+print("26–30 words, BLEU below 20:", by_length[26, 30] < 20)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## The bottleneck
+
+# %% tags=["hide-input", "fragment"]
+fig, ax = plt.subplots(figsize=(7, 3.8))
+middles = [(low + high) / 2 for low, high in BUCKETS]
+ax.axvspan(15.5, 30, color="0.92")
+ax.plot(middles, list(by_length.values()), "o-")
+ax.text(16, 92, "longer than anything\nit was trained on", fontsize=11)
+ax.set(xlabel="English words", ylabel="BLEU", ylim=(0, 105), xlim=(3, 30))
+ax.set_title("One vector for every sentence")
+figures.show(
+    fig,
+    alt="BLEU against the length of the English sentence: near 95 for 3 to 5 words, below 50 "
+    "for 12 to 15 words, below 20 beyond 20 words.",
+    caption="Look at the white part: it falls within the trained lengths, where nothing is new but the number of words.",
+)
+
+# %% [markdown] tags=["notes"]
+# Cho and others published this curve in 2014 for a real corpus. The grey part is a second problem: nothing was trained there. The white part is the bottleneck. Ask: which of the three questions is this about? Modelling.
+
+# %% [markdown]
+# The white part is the point. These lengths were trained, as many sentences of each; and still quality falls by more than 40 points. [Cho et al. 2014b](https://arxiv.org/abs/1409.1259) saw the same on real text. In the grey part a second problem joins in: the network never
+# saw such lengths. Honest people keep the two apart.
+#
+# ### What is in the vector?
+#
+# Is it really the vector? Ask it. From $c$ alone a linear map guesses which words stood in the sentence (fitted by least squares on 6,000 training sentences). If $n$ different words stood there, we look at the $n$ best guesses: how many are right?
+
+
+# %% tags=["nbval-ignore-output"]
+@torch.no_grad()
+def vectors(pairs):
+    """c for each sentence (N, 2H), and which words it has (N, V)."""
+    c, has = [], torch.zeros(len(pairs), len(english))
+    for i, pair in enumerate(pairs):
+        has[i, english.encode(pair.source)] = 1.0
+    for start in range(0, len(pairs), 200):
+        state, _ = translator.start([p.source for p in pairs[start:][:200]])
+        c.append(state.memory.summary)
+    c = torch.cat(c)
+    return torch.cat([c, torch.ones(len(c), 1)], dim=-1), has
+
+
+c_train, has_train = vectors(pairs[:6000])
+probe = torch.linalg.lstsq(c_train, has_train).solution  # (2H + 1, V)
+recalled = {}
+for low, high in BUCKETS[:4]:
+    c, has = vectors([p for p in test if low <= len(p.source) <= high])
+    order = (c @ probe).argsort(-1, descending=True)
+    ranked = has.gather(-1, order)  # 1 where a guess was right
+    first_n = torch.arange(len(english)) < has.sum(-1, keepdim=True)
+    recalled[low, high] = float((ranked * first_n).sum() / has.sum())
+    print(
+        f"{low:2}–{high:2} words: {recalled[low, high]:.2f} found in the vector"
+    )
+
+# %%
+short, *_, long = recalled.values()
+print("long sentences lose more, by at least 0.05:", short - long >= 0.05)
+
+# %% [markdown]
+# A linear look is not all a decoder can do, so read the trend and not the value: the longer the sentence, the smaller the part of it that can be found. **One vector must hold everything**, and what does not fit is gone before the first French word is said.
+#
+# Would a larger vector help? Yes, a bit: the curve moves to the right. The checkpoint that the course ships has $H = 128$ and was trained far longer, on up to 32 words. It is better everywhere, and it falls, too (chapter 2 shows it beside its cure).
+#
+# ### Teacher forcing and real life
+#
+# In training the decoder always read right words. In use it reads its own. How much does that matter?
+
+# %% tags=["nbval-ignore-output"]
+right = total = 0
+for start in range(0, len(test), 100):
+    batch = collate(test[start:][:100], english, french)
+    with torch.no_grad():
+        guess = translator.model(batch).argmax(-1)  # (B, T)
+    real = batch.target_out != 0
+    right += int((guess == batch.target_out)[real].sum())
+    total += int(real.sum())
+forced = right / total
+places = [
+    (ours[t : t + 1] == [word])
+    for ours, pair in zip(said, test)
+    for t, word in enumerate(pair.target)
+]
+free = sum(places) / len(places)
+print(f"next word right, reading the right words: {forced:.2f}")
+print(f"word right at its place, reading its own: {free:.2f}")
+
+# %%
+print("teacher forcing flatters, by at least 0.1:", forced - free >= 0.1)
+
+# %% [markdown]
+# One wrong word, and the decoder is in a sentence it was never trained to continue; one word too many, and everything after it is at the wrong place. The gap is called *exposure bias* ([Ranzato et al. 2016](https://arxiv.org/abs/1511.06732)), and a cure is to read its own words now and
+# then while learning ([Bengio et al. 2015](https://arxiv.org/abs/1506.03099)). So never judge a translator by its teacher-forced accuracy.
+#
+# ### Search, on the real model
+#
+# Greedy, beam search and sampling drive the same model. Here is a beam search of our translator on a sentence of the test set, all candidates included:
+
+# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+middle = next(
+    pair
+    for i, pair in enumerate(test)
+    if 7 <= len(pair.source) <= 8 and said[i] != list(pair.target)
+)
+state, _ = translator.start([middle.source])
+BeamTree.from_model(
+    translator.model.step,
+    state,
+    french,
+    longest=len(middle.target) + 4,
+    widest=4,
+    width=3,
+    length_penalty=0.6,
+    title=f"{' '.join(middle.source)}",
+    caption=f"Right would be: {corpus.detokenise(list(middle.target))}",
+)
+
+# %% [markdown] tags=["notes"]
+# Go back to the start and step through. Look where the beams disagree: that is where the vector does not say enough. With K = 1 compare the log p with the best one.
+
+# %% [markdown]
+# **Sampling** does not look for the best. It draws each word with its probability, after dividing the logits by a temperature $\tau$: $p_i \propto e^{z_i/\tau}$. Cold ($\tau \to 0$) is greedy, $\tau = 1$ is the model itself, hot is chaos. For a translation you want the best. For a
+# story or a dialogue you do not: the likeliest text is dull ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)).
+
+# %% tags=["nbval-ignore-output"]
+sources = [pair.source for pair in test]
+found = {"greedy": said}
+for tau in (0.5, 1.0, 2.0):
+    state, longest = translator.start(sources)
+    drawn = decoding.sample(
+        translator.model.step,
+        state,
+        max_length=2 * longest,
+        temperature=tau,
+        generator=seed(0),
+    )
+    found[f"sampled, τ = {tau}"] = [french.decode(row) for row in drawn]
+found["beam, K = 5"] = translator.translate(sources, beam=5)
+bleus = {name: metrics.bleu(out, references) for name, out in found.items()}
+for name, value in bleus.items():
+    print(f"{name:18} BLEU {value:5.1f}  ", " ".join(found[name][7]))
+
+# %%
+print("beam 5 beats greedy:", bleus["beam, K = 5"] > bleus["greedy"])
+print(
+    "τ = 2 loses at least 20:",
+    bleus["greedy"] - bleus["sampled, τ = 2.0"] > 20,
+)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Search on the real model
+
+# %% tags=["fragment", "slides-only", "hide-input", "nbval-ignore-output"]
+for name, value in bleus.items():
+    print(f"{name:18} BLEU {value:5.1f}")
+
+# %% [markdown] tags=["notes"]
+# Search helps by a few points. It cannot repair what the vector has lost: the likeliest sentence of a wrong model is still wrong.
+
+# %% [markdown]
+# ### Other shapes of the task
+#
+# The decoder does not care where its vector came from, nor the encoder who reads it. Change one side, and you have another task:
+#
+# | shape | encoder | decoder | example |
+# |---|---|---|---|
+# | sequence → sequence | RNN | RNN | translation, summaries, *cat* → K AE T |
+# | sequence → one | RNN | a linear layer | the film critic of part 3 |
+# | picture → sequence | CNN | RNN | captions: Show and Tell ([Vinyals et al. 2015](https://arxiv.org/abs/1411.4555)) |
+# | one → sequence | an embedding | RNN | write a poem about a topic |
+# | step → step | RNN, an answer at every step | | language models, tagging |
+#
+# Here is the third one in five lines: a *picture* of 8 × 8 pixels takes the place of the English sentence. Nothing is trained, so it stammers; the point is that it fits. Chapter 2 trains a captioner that looks.
+
+# %%
+seed(0)
+picture = torch.rand(1, 8, 8)
+eye = nn.Sequential(nn.Flatten(), nn.Linear(64, 2 * config.hidden), nn.Tanh())
+state, _ = translator.start([["a"]])  # any state; we put another vector in
+c = eye(picture)  # (1, 2H): where a CNN would leave what it saw
+state = state._replace(
+    hidden=torch.tanh(translator.model.bridge(c)),
+    memory=state.memory._replace(summary=c),
+)
+caption = decoding.greedy(translator.model.step, state, max_length=8)[0]
+print("the decoder speaks from a picture:", len(caption) > 0)
+
+# %% [markdown]
+# ## 6 · Misconceptions
+#
+# ### “An LSTM has no vanishing gradients”
+#
+# Part 4 measured it: fresh from PyTorch an LSTM keeps less than a millionth over 50 steps. Its memory decays by $f$ at each step, and $f < 1$ always. What is true: *with its gates open* it decays slowly, and it can learn when to open them.
+#
+# How open must they be? If $f$ were constant, the share left after $d$ steps is $f^d$:
+
+# %%
+for f in (0.5, 0.9, 0.99, 0.999):
+    half = math.log(0.5) / math.log(f)
+    print(f"f = {f:5}: half of the memory is gone after {half:6.1f} steps")
+
+# %% [markdown]
+# ### “A wider beam is always better”
+#
+# A wider beam finds likelier sentences. That is what it is for, and the first column shows it. **Guess first:** and BLEU?
+
+# %% tags=["nbval-ignore-output"]
+widths = (1, 2, 5, 20)
+likely, good, length = {}, {}, {}
+for k in widths:
+    state, longest = translator.start(sources)
+    hypotheses = decoding.beam(
+        translator.model.step,
+        state,
+        width=k,
+        max_length=longest + 8,
+        length_penalty=0.0,  # plain log p
+    )
+    out = [french.decode(found[0].tokens) for found in hypotheses]
+    total = sum(found[0].log_probability for found in hypotheses)
+    likely[k] = total / len(out)
+    good[k] = metrics.bleu(out, references)
+    length[k] = sum(map(len, out)) / sum(map(len, references))
+    print(f"K = {k:2}: log p {likely[k]:6.2f}", end="")
+    print(f"  BLEU {good[k]:5.1f}  length {length[k]:.2f} of the reference")
+
+# %%
+print("the wider, the likelier:", likely[20] > likely[5] > likely[1])
+print("the wider, the shorter:", length[20] < length[5] < length[1])
+print("K = 20 better than K = 2:", good[20] > good[2])
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## “A wider beam is always better”
+
+# %% tags=["fragment", "slides-only", "hide-input", "nbval-ignore-output"]
+for k in widths:
+    print(f"K = {k:2}: log p {likely[k]:6.2f}", end="")
+    print(f"  BLEU {good[k]:5.1f}  length {length[k]:.2f} of the reference")
+
+# %% [markdown] tags=["notes"]
+# The search works perfectly: log p rises. The model is to blame: its likeliest sentences are too short, because every further word costs. A narrow beam hides that. This is known from real systems; for a strong enough search the best sentence is often the empty one (Stahlberg & Byrne 2019).
+
+# %% [markdown]
+# The search gets better and better, the translations do not: they get shorter. Every further word multiplies $p$ by something below 1, so a model that is unsure prefers to stop. A narrow beam simply does not find those short sentences. Real systems show the same
+# ([Koehn & Knowles 2017](https://arxiv.org/abs/1706.03872)), up to the point where the likeliest translation of all is the empty one ([Stahlberg & Byrne 2019](https://arxiv.org/abs/1908.10090)). The length penalty is a patch for it. *Search* improved, *modelling* was wrong: keep the three questions apart.
+
+# %% [markdown]
+# ## 7 · Exercises
+#
+# Fill in the blanks, run the check, read what it says. Hints are folded; open them one at a time. Checks never show the solution.
+
+# %% [markdown] tags=["exercise"] exercise="01.1"
+# ### Exercise 1.1 ★ · Unroll a vanilla RNN (10 min)
+#
+# Write the loop yourself: $h_t = \tanh(W x_t + U h_{t-1} + b)$ with $h_0 = 0$, for all words of a sentence, or of a batch of sentences.
+#
+# | | shape |
+# |---|---|
+# | `x` | $(\dots, T, E)$ |
+# | `w`, `u`, `b` | $(H, E)$, $(H, H)$, $(H,)$ |
+# | result: the state after every word | $(\dots, T, H)$ |
+
+
+# %% tags=["stub"] exercise="01.1"
+def my_rnn(x, w, u, b):
+    """The states of a vanilla RNN along a sentence: (..., T, H)."""
+    h = x.new_zeros(*x.shape[:-2], len(b))  # (..., H)
+    states = []
+    for t in range(x.shape[-2]):
+        word = x[..., t, :]  # (..., E)
+        h = ...
+        states.append(h)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="01.1"
+# Three things are added inside the tanh: the word through `w`, the last state through `u`, and `b`. Vectors are rows here, so $W x$ is written `word @ w.T`.
+
+# %% [markdown] tags=["hint"] exercise="01.1"
+# `torch.stack(states, dim=…)` puts a list of $(\dots, H)$ together. Which place must the new axis get, so that time comes second to last?
+
+
+# %% tags=["solution"] exercise="01.1"
+def my_rnn(x, w, u, b):
+    """The states of a vanilla RNN along a sentence: (..., T, H)."""
+    h = x.new_zeros(*x.shape[:-2], len(b))  # (..., H)
+    states = []
+    for t in range(x.shape[-2]):
+        word = x[..., t, :]  # (..., E)
+        h = torch.tanh(word @ w.T + h @ u.T + b)
+        states.append(h)
+    return torch.stack(states, dim=-2)
+
+
+# %% tags=["check"] exercise="01.1"
+check("01.1", my_rnn)
+
+# %% [markdown] tags=["exercise"] exercise="01.2"
+# ### Exercise 1.2 ★★ · One step of a GRU (15 min)
+#
+# With one bias only, and the weights stacked in the order $r$, $z$, $n$:
+#
+# $$r = \sigma(W_r x + U_r h + b_r), \quad z = \sigma(W_z x + U_z h + b_z), \quad n = \tanh(W_n x + b_n + r \odot (U_n h)), \quad h' = (1 - z) \odot n + z \odot h .$$
+#
+# `x` is $(\dots, E)$, `h` is $(\dots, H)$, `w` is $(3H, E)$, `u` is $(3H, H)$, `b` is $(3H,)$. Return $h'$. Before you run it: which value of $z$ makes the cell ignore the word?
+
+
+# %% tags=["stub"] exercise="01.2"
+def my_gru_step(x, h, w, u, b):
+    """The state after one more word: (..., H)."""
+    of_x = x @ w.T + b  # (..., 3H)
+    of_h = h @ u.T  # (..., 3H)
+    r = ...
+    z = ...
+    n = ...
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="01.2"
+# `a, b, c = of_x.chunk(3, dim=-1)` cuts the last axis into three blocks, in order.
+
+# %% [markdown] tags=["hint"] exercise="01.2"
+# The gates add the blocks of `of_x` and `of_h` and take a sigmoid. The candidate does not just add them: $r$ first decides how much of $U_n h$ comes through.
+
+
+# %% tags=["solution"] exercise="01.2"
+def my_gru_step(x, h, w, u, b):
+    """The state after one more word: (..., H)."""
+    x_r, x_z, x_n = (x @ w.T + b).chunk(3, dim=-1)
+    h_r, h_z, h_n = (h @ u.T).chunk(3, dim=-1)
+    r = torch.sigmoid(x_r + h_r)
+    z = torch.sigmoid(x_z + h_z)
+    n = torch.tanh(x_n + r * h_n)
+    return (1 - z) * n + z * h
+
+
+# %% tags=["check"] exercise="01.2"
+check("01.2", my_gru_step)
+
+# %% [markdown] tags=["exercise"] exercise="01.3"
+# ### Exercise 1.3 ★★ · The probability of a sentence (15 min)
+#
+# A decoder with teacher forcing gives logits for every place of every sentence of a batch, $(B, T, V)$. `target` holds the right words, $(B, T)$, and 0 where a sentence has ended and padding begins. Return $\log p(y \mid x)$ of each sentence, shape $(B,)$.
+#
+# It should also survive a sentence of 150 words, whose probability is far too small for float32.
+
+
+# %% tags=["stub"] exercise="01.3"
+def my_log_p(logits, target):
+    """log p of each sentence: (B, T, V), (B, T) -> (B,)."""
+    log_p = ...  # (B, T, V): log-probabilities of all words
+    of_word = ...  # (B, T): log p of the right word at each place
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="01.3"
+# Which axis do the words lie on that compete with each other? `log_softmax` along that one.
+
+# %% [markdown] tags=["hint"] exercise="01.3"
+# `log_p.gather(-1, target[..., None])` picks one number at each place; it leaves an axis of size 1 behind.
+
+# %% [markdown] tags=["hint"] exercise="01.3"
+# `target != 0` is True for real words. Multiply, then sum along the sentence.
+
+
+# %% tags=["solution"] exercise="01.3"
+def my_log_p(logits, target):
+    """log p of each sentence: (B, T, V), (B, T) -> (B,)."""
+    log_p = logits.log_softmax(dim=-1)  # (B, T, V)
+    of_word = log_p.gather(-1, target[..., None])[..., 0]  # (B, T)
+    return (of_word * (target != 0)).sum(dim=-1)
+
+
+# %% tags=["check"] exercise="01.3"
+check("01.3", my_log_p)
+
+# %% [markdown] tags=["exercise"] exercise="01.4"
+# ### Exercise 1.4 ★★★ · One step of beam search (25 min)
+#
+# There are $K$ beginnings with their log-probabilities so far, `totals` $(K,)$, and the model has said `log_p` $(K, V)$: how likely each of $V$ words is after each beginning. Find the `width` best continuations of all. Return three tensors of shape (`width`,), best first:
+#
+# 1. the new totals, 2. the parents (which beginning is continued, $0 \dots K-1$), 3. the words ($0 \dots V-1$).
+#
+# Endings play no part here. No loops are needed.
+
+
+# %% tags=["stub"] exercise="01.4"
+def my_beam_step(totals, log_p, width):
+    """The best continuations: totals, parents, words, each (width,)."""
+    every = ...  # (K, V): the total of every continuation
+    best = ...  # (width,): the largest of the flattened table
+    place = ...  # (width,): where they stand in it
+    parents = ...
+    words = ...
+    return best, parents, words
+
+
+# %% [markdown] tags=["hint"] exercise="01.4"
+# Logarithms of probabilities add up. `totals[:, None]` is a column that can be added to every column of `log_p`.
+
+# %% [markdown] tags=["hint"] exercise="01.4"
+# `table.flatten().topk(width)` gives the largest values and their places in the flat list, row after row.
+
+# %% [markdown] tags=["hint"] exercise="01.4"
+# Every row has $V$ entries. So place 17 with $V = 5$ is in row $17 \,//\, 5$, at column $17 \,\%\, 5$.
+
+
+# %% tags=["solution"] exercise="01.4"
+def my_beam_step(totals, log_p, width):
+    """The best continuations: totals, parents, words, each (width,)."""
+    every = totals[:, None] + log_p  # (K, V)
+    best, place = every.flatten().topk(width)
+    parents = place // log_p.shape[1]
+    words = place % log_p.shape[1]
+    return best, parents, words
+
+
+# %% tags=["check"] exercise="01.4"
+check("01.4", my_beam_step)
+
+# %% [markdown]
+# ### GPU exercise · A real corpus
+#
+# One more exercise has a notebook of its own: [train on real sentences](gpu_01_real_corpus.ipynb). It reads tab-separated sentence pairs, as Tatoeba and Anki publish them, trains the same classes, and draws the length curve of real language. It runs small on a CPU, and at full
+# size on a free Colab GPU.
+
+# %% [markdown] tags=["slide"]
+# ## 8 · Takeaways
+#
+# 1. **An RNN reads with a memory:** $h_t = f(h_{t-1}, x_t)$, one cell for every step and every length.
+# 2. **Gradients through time are products**, so they vanish or explode exponentially. Gates let a network *choose* to copy; a fresh LSTM vanishes, too.
+# 3. **A language model is a product of conditionals**, a translator the same under a condition. Modelling, learning and search are three questions.
+# 4. **Teacher forcing** trains all steps at once; greedy, beam and sampling use the model. Likelier is not always better.
+# 5. **One vector must hold everything.** BLEU falls by more than 40 points from short to long sentences, within the trained lengths.
+
+# %% [markdown]
+# ### Shapes and costs
+#
+# A sentence of $T$ words, input width $E$, state width $H$, vocabulary $V$, $K$ beams:
+#
+# | | shape | parameters | operations |
+# |---|---|---|---|
+# | states of an RNN | $(T, H)$ | $HE + H^2 + H$ | $2T(HE + H^2)$ |
+# | GRU, LSTM | $(T, H)$; LSTM also $c$: $(T, H)$ | 3 and 4 times as many | 3 and 4 times as many |
+# | context $c$ | $(2H,)$, whatever $T$ is | | |
+# | output layer | $(T, V)$ | $HV + V$ | $2THV$ |
+# | steps that must wait for each other | $T$ | | |
+# | longest way from word to answer | $T$ steps | | |
+# | greedy, beam search | | | one decoder step a word; $K$ a word |
+#
+# ### Test yourself
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "A sentence has 5 words, another 50. How many parameters does the RNN use for each?",
+            "choices": [
+                {
+                    "text": "Ten times as many for the long one",
+                    "why": "There are ten times as many *steps*, but all of them use the same W, U and b.",
+                },
+                {
+                    "text": "The same for both",
+                    "correct": True,
+                    "why": "One cell is used at every step. That is why an RNN can read any length.",
+                },
+                {
+                    "text": "It depends on the longest sentence of the training set",
+                    "why": "No size of the cell depends on a length. What it *learned* may.",
+                },
+            ],
+        },
+        {
+            "question": "The recurrent matrix of a linear RNN makes every vector 0.9 times as long. How much gradient is left after 100 steps?",
+            "choices": [
+                {
+                    "text": "About 10 %",
+                    "why": "It is a product, not a sum: 0.9 is multiplied a hundred times.",
+                },
+                {
+                    "text": "About 0.003 %",
+                    "correct": True,
+                    "why": "0.9¹⁰⁰ ≈ 2.7 · 10⁻⁵. A little below 1 is far below 1, a hundred times over.",
+                },
+                {
+                    "text": "90 %",
+                    "why": "That is what is left after one step.",
+                },
+            ],
+        },
+        {
+            "question": "What protects an LSTM's memory from vanishing?",
+            "choices": [
+                {
+                    "text": "Its memory is copied through a gate, and the gate can be close to 1",
+                    "correct": True,
+                    "why": "c' = f ⊙ c + i ⊙ g has no matrix on the way. How long it lasts depends on f, which is learned.",
+                },
+                {
+                    "text": "Its gradients are clipped",
+                    "why": "Clipping shortens gradients that explode. It makes nothing longer.",
+                },
+                {
+                    "text": "Nothing vanishes in an LSTM",
+                    "why": "Part 4 measured less than a millionth after 50 steps, with PyTorch's own start.",
+                },
+            ],
+        },
+        {
+            "question": "The search finds a sentence with higher log p than the right translation has. What is to blame?",
+            "choices": [
+                {
+                    "text": "The search",
+                    "why": "It did its job: it found something likelier.",
+                },
+                {
+                    "text": "The model: it gives a wrong sentence more probability than the right one",
+                    "correct": True,
+                    "why": "A better search cannot repair that. It may even make things worse, as the wide beam showed.",
+                },
+                {
+                    "text": "The temperature",
+                    "why": "Temperature matters when words are drawn. It changes no argmax at a single step.",
+                },
+            ],
+        },
+        {
+            "question": "What does the decoder read at step t, when it is trained with teacher forcing?",
+            "choices": [
+                {
+                    "text": "The word it said at step t − 1",
+                    "why": "That is what it does in use, when nobody knows the right words.",
+                },
+                {
+                    "text": "The right word of step t − 1",
+                    "correct": True,
+                    "why": "So all steps can be trained at once. The price: it never sees its own mistakes.",
+                },
+                {
+                    "text": "The right word of step t",
+                    "why": "Then it could copy the answer, and would learn nothing else.",
+                },
+            ],
+        },
+        {
+            "question": "BLEU falls within the trained lengths, from 3–5 to 12–15 words. Which explanation did the chapter measure?",
+            "choices": [
+                {
+                    "text": "Long sentences are rare in the training set",
+                    "why": "All lengths are about equally frequent in this corpus.",
+                },
+                {
+                    "text": "Fewer of a long sentence's words can be found in its vector",
+                    "correct": True,
+                    "why": "The linear probe on c finds a smaller share, the longer the sentence. What is not in c cannot be translated.",
+                },
+                {
+                    "text": "The search is too narrow",
+                    "why": "Wider beams change BLEU by a few points, not by forty.",
+                },
+            ],
+        },
+        {
+            "question": "You make the context vector four times as wide. What do you expect?",
+            "choices": [
+                {
+                    "text": "The problem is solved",
+                    "why": "For somewhat longer sentences, perhaps. But the vector still does not grow with the sentence.",
+                },
+                {
+                    "text": "The curve falls later, but it falls",
+                    "correct": True,
+                    "why": "A fixed size meets every length at some point. Chapter 2 lets the memory grow with the sentence.",
+                },
+                {
+                    "text": "Nothing changes",
+                    "why": "More numbers hold more words. It costs time and parameters, though.",
+                },
+            ],
+        },
+    ],
+    title="Self-test: recurrent networks",
+    key="01",
+)
+
+# %% [markdown]
+# ### References
+#
+# - J. Elman (1990), [Finding Structure in Time](https://doi.org/10.1207/s15516709cog1402_1): the vanilla RNN.
+# - S. Hochreiter, J. Schmidhuber (1997), [Long Short-Term Memory](https://doi.org/10.1162/neco.1997.9.8.1735); F. Gers and others (2000), [Learning to Forget](https://doi.org/10.1162/089976600300015015): the forget gate.
+# - Y. Bengio and others (1994), [Learning Long-Term Dependencies with Gradient Descent Is Difficult](https://doi.org/10.1109/72.279181); R. Pascanu and others (2013), [On the Difficulty of Training Recurrent Neural Networks](https://arxiv.org/abs/1211.5063).
+# - R. Jozefowicz and others (2015), [An Empirical Exploration of Recurrent Network Architectures](https://proceedings.mlr.press/v37/jozefowicz15.html): start with a large forget bias.
+# - K. Cho and others (2014), [Learning Phrase Representations using RNN Encoder–Decoder](https://arxiv.org/abs/1406.1078): the GRU; [On the Properties of Neural Machine Translation](https://arxiv.org/abs/1409.1259): the length curve.
+# - I. Sutskever and others (2014), [Sequence to Sequence Learning with Neural Networks](https://arxiv.org/abs/1409.3215).
+# - Y. Wu and others (2016), [Google's Neural Machine Translation System](https://arxiv.org/abs/1609.08144): beam search with a length penalty. P. Koehn, R. Knowles (2017), [Six Challenges for Neural Machine Translation](https://arxiv.org/abs/1706.03872).
+# - F. Stahlberg, B. Byrne (2019), [On NMT Search Errors and Model Errors: Cat Got Your Tongue?](https://arxiv.org/abs/1908.10090). A. Holtzman and others (2020), [The Curious Case of Neural Text Degeneration](https://arxiv.org/abs/1904.09751).
+# - O. Vinyals and others (2015), [Show and Tell](https://arxiv.org/abs/1411.4555): captions from a fixed vector.
+#
+# **Next:** give the decoder a new vector for every word. Chapter 2 invents attention.

@@ -1,0 +1,289 @@
+"""Chapter 1, recurrent networks: what its four exercises must satisfy.
+
+Sizes are unequal everywhere (B ≠ T ≠ I ≠ H ≠ V), so that a transposition cannot pass unseen.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.answer import Answer, look_at_tensor, look_for_nan
+from attnlab.checks.ch01_suspects import BEAM, GRU, LOG_P, UNROLL, beam_step, gru, log_p, rnn
+from attnlab.checks.compare import close, difference, numbers
+from attnlab.checks.exercise import Exercise
+from attnlab.checks.explain import Mistake
+
+# 01.1 ────────────────────────────────────────────────────────────────────────────────────────────
+
+unroll = Exercise(
+    "01.1",
+    title="Unroll a vanilla RNN",
+    call="my_rnn(x, w, u, b)",
+    returns="one state after each word, shape (…, T, H)",
+    reference=rnn,
+    suspects=UNROLL,
+    lesson="One cell, used T times. The same weights at every step, whatever the length.",
+)
+
+
+def a_sentence(*front: int, time: int = 5) -> tuple[Tensor, ...]:
+    """x (…, 5, 3), w (4, 3), u (4, 4), b (4,)."""
+    return (
+        numbers(*front, time, 3),
+        numbers(4, 3, seed=1),
+        numbers(4, 4, seed=2, spread=0.7),
+        numbers(4, seed=3),
+    )
+
+
+@unroll.property
+def there_is_one_state_after_each_word(answer: Answer) -> None:
+    answer(*a_sentence(2))
+
+
+@unroll.property
+def the_first_state_reads_the_first_word(answer: Answer) -> None:
+    answer.must_match(
+        *a_sentence(time=1),
+        likely="Before the first word the state is zeros, so h₁ = tanh(W x₁ + b).",
+    )
+
+
+@unroll.property
+def every_state_comes_from_the_one_before(answer: Answer) -> None:
+    answer.must_match(
+        *a_sentence(), likely="Follow it step by step: h = tanh(W x_t + U h + b), with the last h."
+    )
+
+
+@unroll.property
+def the_future_has_no_influence(answer: Answer) -> None:
+    x, *weights = a_sentence()
+    changed = x.clone()
+    changed[-1] += 1.0
+    if not close(answer(x, *weights)[:-1], answer(changed, *weights)[:-1]):
+        raise Mistake(
+            "With another last word, earlier states changed.", likely="A state knows the past only."
+        )
+
+
+@unroll.property
+def a_batch_may_come_first(answer: Answer) -> None:
+    answer.must_match(*a_sentence(2))
+    answer.must_match(*a_sentence(2, 6, time=3))
+
+
+@unroll.property
+def gradients_flow_back_through_time(answer: Answer) -> None:
+    answer.gradients_must_match(*a_sentence(2))
+
+
+# 01.2 ────────────────────────────────────────────────────────────────────────────────────────────
+
+gru_step = Exercise(
+    "01.2",
+    title="One step of a GRU",
+    call="my_gru_step(x, h, w, u, b)",
+    returns="the new state, shape (…, H)",
+    reference=gru,
+    suspects=GRU,
+    lesson="z = 1 copies the old state unchanged. That copy is the short cut on which gradients "
+    "travel.",
+)
+
+
+def a_step(*front: int) -> tuple[Tensor, ...]:
+    """x (…, 3), h (…, 4), w (12, 3), u (12, 4), b (12,)."""
+    return (
+        numbers(*front, 3),
+        numbers(*front, 4, seed=1),
+        numbers(12, 3, seed=2),
+        numbers(12, 4, seed=3),
+        numbers(12, seed=4),
+    )
+
+
+@gru_step.property
+def the_state_keeps_its_shape(answer: Answer) -> None:
+    answer(*a_step(2))
+
+
+@gru_step.property
+def a_closed_update_gate_keeps_the_old_state(answer: Answer) -> None:
+    x, h, w, u, b = a_step(2)
+    b = b.clone()
+    b[4:8] = 50.0  # z = 1
+    if not close(answer(x, h, w, u, b), h):
+        raise Mistake(
+            "With a huge bias on z the new state should be the old one, but it is not.",
+            likely="z = 1 means: keep everything.",
+        )
+
+
+@gru_step.property
+def the_numbers_are_those_of_the_equations(answer: Answer) -> None:
+    answer.must_match(
+        *a_step(2),
+        likely="Go through r, z, n and the mixture one after the other; the blocks are r, z, n.",
+    )
+
+
+@gru_step.property
+def with_a_batch_or_without(answer: Answer) -> None:
+    answer.must_match(*a_step())
+    answer.must_match(*a_step(5, 2))
+
+
+@gru_step.property
+def gradients_flow_through_all_gates(answer: Answer) -> None:
+    answer.gradients_must_match(*a_step(2))
+
+
+# 01.3 ────────────────────────────────────────────────────────────────────────────────────────────
+
+sentence_probability = Exercise(
+    "01.3",
+    title="The probability of a sentence",
+    call="my_log_p(logits, target)",
+    returns="one log-probability for each sentence, shape (…,)",
+    reference=log_p,
+    suspects=LOG_P,
+    lesson="A product of conditionals is a sum of logarithms. Its negative, divided by the number "
+    "of words, is the loss of every language model.",
+)
+
+
+def a_batch(batch: int = 3, time: int = 5, padding: int = 0) -> tuple[Tensor, Tensor]:
+    """Logits (B, T, 7), targets (B, T); sentence i ends with i · padding places of padding."""
+    logits = numbers(batch, time, 7, spread=2.0)
+    generator = torch.Generator().manual_seed(5)
+    target = torch.randint(1, 7, (batch, time), generator=generator)
+    for row in range(batch):
+        if padding:
+            target[row, time - min(row * padding, time - 1) :] = 0
+    return logits, target
+
+
+@sentence_probability.property
+def there_is_one_number_for_each_sentence(answer: Answer) -> None:
+    answer(*a_batch())
+
+
+@sentence_probability.property
+def without_padding_it_is_the_sum_of_log_p(answer: Answer) -> None:
+    answer.must_match(
+        *a_batch(), likely="log_softmax over the words, then pick the log p of each target word."
+    )
+
+
+@sentence_probability.property
+def padding_has_no_influence(answer: Answer) -> None:
+    logits, target = a_batch(padding=2)
+    seen = answer(logits, target)
+    changed = logits.clone()
+    changed[target == 0] += numbers(7, seed=8, spread=5.0)
+    if not close(answer(changed, target), seen):
+        raise Mistake(
+            "Other logits where the target is padding changed the result.",
+            likely="Those places are no words: leave them out.",
+        )
+    answer.must_match(logits, target)
+
+
+@sentence_probability.property
+def a_long_sentence_does_not_vanish(answer: Answer) -> None:
+    answer.must_match(
+        *a_batch(batch=2, time=150, padding=3),
+        likely="A product of 150 probabilities is 0 in float32. Add logarithms instead.",
+    )
+
+
+@sentence_probability.property
+def large_logits_do_not_overflow(answer: Answer) -> None:
+    logits, target = a_batch(padding=1)
+    try:
+        answer.must_match(100 * logits, target)
+    except Mistake as mistake:
+        raise Mistake(
+            mistake.seen,
+            likely="In float32 exp(89) is inf, and log(0) is −inf. `log_softmax` avoids both.",
+        ) from None
+
+
+@sentence_probability.property
+def the_gradient_is_right(answer: Answer) -> None:
+    answer.gradients_must_match(*a_batch(padding=2))
+
+
+# 01.4 ────────────────────────────────────────────────────────────────────────────────────────────
+
+one_step_of_beam_search = Exercise(
+    "01.4",
+    title="One step of beam search",
+    call="my_beam_step(totals, log_p, width)",
+    returns="three tensors of shape (width,): new totals, parents, words",
+    reference=beam_step,
+    suspects=BEAM,
+    lesson="All continuations of all beams compete in one list. That is the whole of beam search, "
+    "but for the endings.",
+)
+
+
+def some_beams(beams: int = 3, words: int = 5) -> tuple[Tensor, Tensor]:
+    """Totals (K,) and log-probabilities (K, V); the second beam is much the likeliest."""
+    totals = numbers(beams, seed=6, spread=0.3) - 3.0
+    if beams > 1:
+        totals[1] += 1.5
+    return totals, numbers(beams, words, seed=7, spread=1.5).log_softmax(-1)
+
+
+NAMES = ("totals", "parents", "words")
+
+
+def look_at_beams(answer: Answer, totals: Tensor, table: Tensor, width: int) -> tuple[Tensor, ...]:
+    """The three results, if they are tensors that fit."""
+    seen = answer(totals, table, width)
+    kinds = (totals.dtype, torch.int64, torch.int64)
+    given = f"totals ({len(totals)},), log_p {tuple(table.shape)}, width = {width}"
+    for name, part, dtype in zip(NAMES, seen, kinds, strict=True):
+        look_at_tensor(
+            part, (width,), dtype, given=given, wanted=f"expected {name} of shape ({width},)",
+            name="my_beam_step",
+        )  # fmt: skip
+        look_for_nan(part, given)
+    return tuple(seen)
+
+
+def must_be_the_best(answer: Answer, totals: Tensor, table: Tensor, width: int) -> None:
+    seen = look_at_beams(answer, totals, table, width)
+    for name, part, expected in zip(NAMES, seen, beam_step(totals, table, width), strict=True):
+        if not close(part, expected):
+            where = f"{len(totals)} beams, {table.shape[1]} words and width {width}"
+            raise Mistake(
+                f"With {where}, in {name} {difference(part, expected)}.",
+                likely="Write all K · V sums into one table, take the `width` largest, and find "
+                "out which row and column each came from.",
+            )
+
+
+@one_step_of_beam_search.property
+def it_returns_totals_parents_and_words(answer: Answer) -> None:
+    look_at_beams(answer, *some_beams(), 3)
+
+
+@one_step_of_beam_search.property
+def one_beam_takes_its_best_words(answer: Answer) -> None:
+    must_be_the_best(answer, *some_beams(1, 5), 2)
+
+
+@one_step_of_beam_search.property
+def all_continuations_of_all_beams_compete(answer: Answer) -> None:
+    must_be_the_best(answer, *some_beams(), 3)
+    must_be_the_best(answer, *some_beams(4, 7), 4)
+
+
+@one_step_of_beam_search.property
+def the_width_may_change(answer: Answer) -> None:
+    must_be_the_best(answer, *some_beams(2, 6), 5)
+    must_be_the_best(answer, *some_beams(5, 4), 1)

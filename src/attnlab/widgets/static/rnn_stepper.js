@@ -1,0 +1,215 @@
+// A recurrent network unrolled along a sentence. The cells are torch's: same weights, same order of gates.
+import { array, button, frame, make, nice, shorten, slider, svg, uniqueId, visible } from "./kit.js";
+import { softmax } from "./math.js";
+
+const NAME = { rnn: "RNN", gru: "GRU", lstm: "LSTM" };
+const LONGEST = 16;
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+
+/** W x + b for a matrix of shape (rows, x.length). */
+export function affine(weight, bias, x) {
+  const rows = weight.shape[0], width = weight.shape[1];
+  return Array.from({ length: rows }, (_, i) => {
+    let sum = bias ? bias.data[i] : 0;
+    for (let j = 0; j < width; j++) sum += weight.data[i * width + j] * x[j];
+    return sum;
+  });
+}
+
+/** One step: the state {h, c} after reading x. */
+export function advance(kind, weights, x, { h, c }) {
+  const a = affine(weights.weight_ih, weights.bias_ih, x), b = affine(weights.weight_hh, weights.bias_hh, h);
+  const H = h.length;
+  if (kind === "rnn") return { h: h.map((_, i) => Math.tanh(a[i] + b[i])), c };
+  if (kind === "gru") {
+    const next = h.map((old, i) => {
+      const r = sigmoid(a[i] + b[i]), z = sigmoid(a[H + i] + b[H + i]);
+      const n = Math.tanh(a[2 * H + i] + r * b[2 * H + i]);
+      return (1 - z) * n + z * old;
+    });
+    return { h: next, c };
+  }
+  const gate = (block, i) => a[block * H + i] + b[block * H + i];
+  const memory = c.map((old, i) => sigmoid(gate(1, i)) * old + sigmoid(gate(0, i)) * Math.tanh(gate(2, i)));
+  return { h: memory.map((m, i) => sigmoid(gate(3, i)) * Math.tanh(m)), c: memory };
+}
+
+/** All states along a sentence; x is a list of vectors. */
+export function unrolled(kind, weights, x) {
+  const zeros = Array.from({ length: weights.weight_hh.shape[1] }, () => 0);
+  let state = { h: zeros, c: zeros };
+  return x.map((now) => (state = advance(kind, weights, now, state)).h);
+}
+
+/** The row of a word in the vocabulary; capital letters are forgiven; −1 for a stranger. */
+export function rowOf(word, vocabulary) {
+  const exact = vocabulary.indexOf(word);
+  return exact >= 0 ? exact : vocabulary.indexOf(String(word).toLowerCase());
+}
+
+/** Everything the figure shows. */
+export function compute(given) {
+  const { tokens, vocabulary, embedding, kind, weights, out, muted } = given;
+  const width = embedding.shape[1];
+  const rows = tokens.map((word) => rowOf(word, vocabulary));
+  const vector = (row) => Array.from({ length: width }, (_, j) => (row < 0 ? 0 : embedding.data[row * width + j]));
+  const silent = rows.map(() => vector(-1));
+  const heard = rows.map(vector);
+  const step = Math.min(given.step, tokens.length);
+  const plain = unrolled(kind, weights, heard);
+  const states = unrolled(kind, weights, heard.map((x, t) => (muted.includes(t) ? silent[t] : x)));
+  return {
+    step,
+    states: states.slice(0, step),
+    answers: out ? states.slice(0, step).map((h) => [...softmax(affine(out.weight, out.bias, h))]) : [],
+    moved: states.slice(0, step).map((h, t) => Math.hypot(...h.map((v, i) => v - plain[t][i]))),
+    unknown: rows.flatMap((row, t) => (row < 0 ? [t] : [])),
+    muted: muted.filter((t) => t < tokens.length),
+  };
+}
+
+function render(context) {
+  const { model } = context;
+  const WEIGHTS = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"];
+  let given = null;
+  /** The arrays are unpacked once, not in every frame. */
+  function load() {
+    const out = array(model.get("weight_out"));
+    given = {
+      kind: model.get("cell"), vocabulary: model.get("vocabulary"), embedding: array(model.get("embedding")),
+      weights: Object.fromEntries(WEIGHTS.map((key) => [key, array(model.get(key))])),
+      out: out && { weight: out, bias: array(model.get("bias_out")) },
+    };
+  }
+  load();
+  const state = () => compute({ ...given, tokens: model.get("tokens"), step: model.get("step"), muted: model.get("muted") });
+  const figure = frame(context, { name: "rnn-stepper", numbers: state });
+
+  const length = () => model.get("tokens").length;
+  const time = slider({ label: "Step t", min: 0, max: LONGEST, step: 1, value: 0, input: (t) => go(t) });
+  const range = time.querySelector("input");
+  const back = button("◂ Back", () => go(state().step - 1));
+  const next = button("Next word ▸", () => go(state().step + 1));
+  const id = uniqueId();
+  const box = make("input.al-r-text", { type: "text", id, spellcheck: "false", autocomplete: "off", size: 26 });
+  const read = () => {
+    const words = box.value.trim().split(/\s+/).filter(Boolean).slice(0, LONGEST);
+    if (!words.length) return;
+    figure.push("tokens", words);
+    figure.push("muted", []);
+    go(words.length);
+  };
+  box.addEventListener("keydown", (event) => { if (event.key === "Enter") read(); });
+  figure.controls.append(
+    make("label.al-control.al-r-sentence", { for: id }, make("span.al-label", {}, "Sentence"), box),
+    button("Read it", read), time, back, next,
+  );
+  function go(t) {
+    figure.push("step", Math.max(0, Math.min(length(), t)));
+    const now = state();
+    figure.say(now.step ? `After “${shorten(model.get("tokens")[now.step - 1], 40)}”. ${answerWords(now)}` : "Before the first word.");
+  }
+
+  const picture = svg("svg", { class: "al-r-net", role: "img", "aria-label": "States after each word" });
+  const words = make("div.al-r-words", { role: "group", "aria-label": "Words: press one to silence it" });
+  const inner = make("div.al-r-inner", {}, picture, words);
+  const line = make("div"), strangers = make("div.al-r-strangers"), hint = make("div.al-r-hint", {},
+    "Colour and number: one entry of the state, from −1 (light on white, dark on black) to 1. Press a word to silence it: it is then read as zeros.");
+  figure.body.append(make("div.al-r-scroll", {}, inner), make("div.al-readout", {}, line, strangers), hint);
+  let size = 680;
+
+  const answerWords = (now) => {
+    const row = now.answers.at(-1);
+    if (!row) return "";
+    const best = row.indexOf(Math.max(...row));
+    return `Stopped here it would answer “${shorten(model.get("labels")[best] ?? best, 24)}” (${nice(row[best], 2)}).`;
+  };
+
+  function paint() {
+    const now = state(), tokens = model.get("tokens"), labels = model.get("labels");
+    const H = given.weights.weight_hh.shape[1], T = tokens.length;
+    const em = parseFloat(getComputedStyle(figure.root).fontSize) || 15;
+    const gutter = 3.1 * em, pitch = Math.max(3.6 * em, Math.min(7 * em, (size - gutter) / T)), gap = 1.1 * em;
+    const cell = H <= 8 ? 1.55 * em : Math.max(0.7 * em, (12.5 * em) / H);
+    const head = given.out ? 2.7 * em : 0.5 * em, wide = gutter + T * pitch, high = head + H * cell + 1.6 * em;
+    range.max = String(T);
+    time.value = now.step;
+    back.disabled = now.step === 0;
+    next.disabled = now.step === T;
+    inner.style.width = `${wide}px`;
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${high}`, width: wide, height: high })) picture.setAttribute(key, value);
+
+    const parts = [];
+    for (let i = 0; i < H; i++)
+      if (H <= 12) parts.push(svg("text", { x: gutter - 0.5 * em, y: head + (i + 0.68) * cell, class: "al-r-unit" }, `h[${i}]`));
+    for (let t = 0; t < T; t++) {
+      const left = gutter + t * pitch + gap / 2, right = left + pitch - gap, middle = (left + right) / 2;
+      const done = t < now.step;
+      const foot = head + H * cell;
+      parts.push(svg("path", { d: `M${middle} ${foot + 1.35 * em}V${foot + 0.35 * em}m${-0.3 * em} ${0.4 * em}l${0.3 * em} ${-0.4 * em}l${0.3 * em} ${0.4 * em}`, class: done ? "al-r-arrow" : "al-r-arrow al-r-later" }));
+      if (t) {
+        const y = head + (H * cell) / 2;
+        parts.push(svg("path", { d: `M${left - gap + 2} ${y}H${left - 2}m${-0.3 * em} ${-0.3 * em}l${0.3 * em} ${0.3 * em}l${-0.3 * em} ${0.3 * em}`, class: done ? "al-r-arrow" : "al-r-arrow al-r-later" }));
+      }
+      for (let i = 0; i < H; i++) {
+        const y = head + i * cell;
+        if (!done) {
+          parts.push(svg("rect", { x: left, y, width: right - left, height: cell, class: "al-r-empty" }));
+          continue;
+        }
+        const value = now.states[t][i], share = (value + 1) / 2;
+        parts.push(svg("rect", { x: left, y, width: right - left, height: cell, fill: figure.theme.ramp(share) }, svg("title", {}, `h[${i}] after word ${t + 1}: ${nice(value)}`)));
+        if (cell > 1.1 * em) parts.push(svg("text", { x: middle, y: y + cell / 2 + 0.3 * em, class: "al-r-number", style: `fill: ${figure.theme.on(share)}` }, nice(value, 2)));
+      }
+      parts.push(svg("rect", { x: left, y: head, width: right - left, height: H * cell, class: t === now.step - 1 ? "al-r-frame al-r-now" : "al-r-frame" }));
+      if (given.out && done) {
+        const row = now.answers[t], best = row.indexOf(Math.max(...row));
+        const room = Math.max(3, Math.floor(pitch / (0.5 * em)));
+        parts.push(svg("text", { x: middle, y: 1.0 * em, class: "al-r-answer" }, shorten(visible(labels[best] ?? String(best)), room)));
+        parts.push(svg("text", { x: middle, y: 2.1 * em, class: "al-r-share" }, nice(row[best], 2)));
+      }
+    }
+    picture.replaceChildren(...parts);
+
+    words.style.gridTemplateColumns = `repeat(${T}, ${pitch}px)`;
+    words.style.marginLeft = `${gutter}px`;
+    if (words.childElementCount !== T || [...words.children].some((node, t) => node.word !== tokens[t])) build(tokens);
+    [...words.children].forEach((node, t) => {
+      const silent = now.muted.includes(t);
+      node.firstChild.setAttribute("aria-pressed", String(silent));
+      node.classList.toggle("al-r-stranger", now.unknown.includes(t));
+      node.lastChild.textContent = now.muted.length && t < now.step ? `Δ ${nice(now.moved[t], 2)}` : "";
+    });
+    line.textContent = now.step
+      ? `h${sub(now.step)} = ${NAME[given.kind]}(h${sub(now.step - 1)}, “${shorten(visible(tokens[now.step - 1]), 24)}”). ${answerWords(now)}${now.muted.length ? ` Δ: how far the silenced word moves this state (${nice(now.moved.at(-1), 2)} here).` : ""}`
+      : "h₀ is all zeros. Press “Next word”.";
+    const names = [...new Set(now.unknown.map((t) => tokens[t]))].slice(0, 5).map((word) => `“${shorten(visible(word), 20)}”`);
+    strangers.textContent = names.length
+      ? `Not in the vocabulary, read as zeros: ${names.join(", ")}. It knows ${given.vocabulary.slice(0, 14).map((word) => shorten(visible(word), 12)).join(", ")}${given.vocabulary.length > 14 ? " …" : ""}.`
+      : "";
+  }
+  function build(tokens) {
+    words.replaceChildren(...tokens.map((word, t) => {
+      const flip = () => {
+        const muted = model.get("muted");
+        figure.push("muted", muted.includes(t) ? muted.filter((other) => other !== t) : [...muted, t].sort((a, b) => a - b));
+      };
+      const node = make("div.al-r-word", {}, button(shorten(visible(word), 9), flip, { title: shorten(word, 200), "aria-label": `silence ${shorten(visible(word), 40)}` }), make("span.al-r-moved"));
+      node.word = word;
+      return node;
+    }));
+  }
+  const sub = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
+  const sentence = () => { box.value = shorten(model.get("tokens").map((word) => shorten(word, 60)).join(" "), 600); };
+
+  sentence();
+  paint();
+  figure.on(["step", "muted"], () => figure.schedule(paint));
+  figure.on("tokens", () => { sentence(); figure.schedule(paint); });
+  figure.on(["cell", "vocabulary", "labels", "embedding", "weight_out", "bias_out", ...WEIGHTS], () => { load(); figure.schedule(paint); });
+  figure.onTheme(() => figure.schedule(paint));
+  figure.onResize((width) => { if (width > 0 && Math.abs(width - size) > 0.5) { size = width; paint(); } });
+  return figure.dispose;
+}
+
+export default { render };

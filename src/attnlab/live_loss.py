@@ -1,4 +1,6 @@
-"""The loss, drawn while it falls: a figure that is replaced about once a second."""
+"""The loss, drawn while it falls: a figure that is replaced about once a second, or more seldom
+where drawing is slow.
+"""
 
 import io
 import math
@@ -20,8 +22,10 @@ class LiveLoss:
 
     def update(self, losses: Sequence[float]) -> None:
         if self.alive and time.monotonic() - self.last > self.seconds:
+            start = time.monotonic()
             self._draw(losses)
             self.last = time.monotonic()
+            self.seconds = max(self.seconds, 20 * (self.last - start))  # 5 % of the time at most
 
     def finish(self, losses: Sequence[float]) -> None:
         if self.alive and losses:

@@ -139,8 +139,8 @@ def test_the_tree_refuses_in_words(make, words):
 
 def test_the_tree_knows_its_depth_and_the_best_sentence():
     tree = BeamTree.from_table(TABLE, width=2)
-    assert tree.longest == 3
-    _, endings = search(tree.nodes(), 2, 0.0, 3)
+    assert tree.longest == 2
+    _, endings = search(tree.nodes(), 2, 0.0, 2)
     assert [sentence(tree.nodes(), ending.node) for ending in endings] == [["a"], ["b"]]
     assert endings[0].total == pytest.approx(math.log(0.6))
 

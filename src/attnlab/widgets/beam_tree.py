@@ -137,8 +137,11 @@ class BeamTree(LiveFigure):
             if node not in children:
                 logits, after = step(states[node], torch.tensor([tokens[node]]))
                 best = logits[0].log_softmax(-1).topk(min(2 * widest, logits.shape[-1]))
-                children[node] = list(range(len(nodes), len(nodes) + len(best.values)))
+                children[node] = []
                 for log_p, token in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+                    if log_p == -math.inf:
+                        continue
+                    children[node].append(len(nodes))
                     word = END if token == EOS else vocabulary.words[token]
                     nodes.append(Node(node, word, log_p, token == EOS))
                     states.append(after)

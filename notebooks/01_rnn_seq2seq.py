@@ -70,7 +70,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # > *The **film** that my sister and her two friends from Lyon watched yesterday evening **was** boring.*
 #
-# Why *was* and not *were*? Because of *film*, twelve words earlier. Whoever reads or writes text needs **context**, and the context can be far away.
+# Why *was* and not *were*? Because of *film*, thirteen words earlier. Whoever reads or writes text needs **context**, and the context can be far away.
 #
 # There are two classic ways to give a network context, and both bet on **locality**, the idea that what belongs together is close together:
 #
@@ -134,10 +134,10 @@ for name, row in seen.items():
     print(f"{name:7} {picture}  {int(row.sum())} words")
 
 # %% [markdown] tags=["notes"]
-# Five: each layer adds two. Seeing the film twelve words back needs six layers, and the next sentence may need sixty. The RNN reaches everything, in principle. Ask the room to remember the words "in principle".
+# Five: each layer adds two. Seeing the film thirteen words back needs seven layers, and the next sentence may need seventy. The RNN reaches everything, in principle. Ask the room to remember the words "in principle".
 
 # %% [markdown]
-# The window sees 5 words: each layer adds two. For a *film* twelve words back it needs six layers, and the next sentence may need sixty. The RNN reaches every word with a single cell, however long the sentence is.
+# The window sees 5 words: each layer adds two. For a *film* thirteen words back it needs seven layers, and the next sentence may need seventy. The RNN reaches every word with a single cell, however long the sentence is.
 # In principle. Part 4 measures how *strongly* it is reached, and that is another story.
 
 # %% [markdown]
@@ -288,7 +288,7 @@ for name, said in (("greedy", greedy_search()), ("best", best)):
 # ### An RNN at work
 #
 # A network with one answer at the end: **sequence → one**. It reads *the film was not really good* and says whether somebody liked it. The difficulty is the *not*, which may stand several words before the word it turns round.
-# Here are the data and the network: 17 words, a GRU (built in part 4) with 6 numbers of memory.
+# Here are the data and the network: 16 words, a GRU (built in part 4) with 6 numbers of memory.
 
 # %%
 GOOD, BAD = ["good", "great", "funny"], ["bad", "dull", "awful"]

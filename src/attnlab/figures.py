@@ -19,6 +19,7 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
 
 # Okabe & Ito 2008: eight colours that people with any kind of colour vision can tell apart.
 COLOURS = {
@@ -142,6 +143,36 @@ def heatmap(
     if colourbar:
         ax.figure.colorbar(image, ax=ax, shrink=0.85)
     return image
+
+
+def look(
+    ax: Axes,
+    picture: np.ndarray,
+    weights: Any,
+    boxes: Sequence[tuple[int, int, int, int]] = (),
+    *,
+    title: str = "",
+) -> None:
+    """Lay attention weights (rows, columns) over a picture (height, width, 3): bright is looked at.
+
+    The cell with the largest weight has a solid frame, `boxes` (left, top, right, bottom, in
+    pixels) have dashed ones: nothing is told by colour alone.
+    """
+    grid = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights)
+    height, width = picture.shape[:2]
+    down, across = height / grid.shape[0], width / grid.shape[1]
+    extent = (0, width, height, 0)
+    ax.imshow(picture, extent=extent, interpolation="bilinear")
+    veil = np.zeros((*grid.shape, 4))
+    veil[..., 3] = 0.8 * (1 - grid / max(float(grid.max()), 1e-12))
+    ax.imshow(veil, extent=extent)
+    row, column = np.unravel_index(int(grid.argmax()), grid.shape)
+    frames = [(column * across, row * down, across, down, COLOURS["orange"], "-")]
+    frames += [(x, y, right - x, low - y, "white", "--") for x, y, right, low in boxes]
+    for x, y, wide, high, colour, line in frames:
+        ax.add_patch(Rectangle((x, y), wide, high, fill=False, ec=colour, ls=line, lw=1.8))
+    ax.set_title(title)
+    ax.set_axis_off()
 
 
 def _check_labels(

@@ -67,7 +67,7 @@ OBJECTS = (
     _animal("1f428", "koala"),
     _animal("1f981", "lion"),
     _animal("1f427", "penguin"),
-    _animal("1f989", "owl"),
+    _animal("1f435", "monkey"),
     _animal("1f42d", "mouse", "mice"),
     _thing("1f34e", "apple", "red"),
     _thing("1f34f", "apple", "green"),
@@ -122,7 +122,6 @@ def vocabulary() -> Vocabulary:
     for thing in OBJECTS:
         words.update({thing.noun, thing.plural})
         words.update([thing.colour] if thing.colour else [])
-    words.add("an")
     return Vocabulary(sorted(words))
 
 
@@ -184,8 +183,7 @@ def _say(
     for group, (kind, count) in enumerate(zip((animal, thing), counts, strict=True)):
         noun = kind.noun if count == 1 else kind.plural
         phrase = [kind.colour, noun] if kind.colour else [noun]
-        an = count == 1 and phrase[0][0] in "aeiou"
-        words.append("an" if an else NUMBERS[count])
+        words.append(NUMBERS[count])
         for word in phrase:
             spans[len(words)] = group
             words.append(word)

@@ -4,6 +4,7 @@ from attnlab.widgets.attention_heatmap import AttentionHeatmap
 from attnlab.widgets.attention_workbench import AttentionWorkbench
 from attnlab.widgets.beam_tree import BeamTree
 from attnlab.widgets.browser_translator import BrowserTranslator
+from attnlab.widgets.caption_stepper import CaptionStepper
 from attnlab.widgets.chopper import Chopper
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
 from attnlab.widgets.gradient_through_time import GradientThroughTime
@@ -25,6 +26,7 @@ __all__ = [
     "AttentionWorkbench",
     "BeamTree",
     "BrowserTranslator",
+    "CaptionStepper",
     "Chopper",
     "ExtrapolationPlot",
     "GradientThroughTime",

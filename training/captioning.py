@@ -18,7 +18,7 @@ NAME = "weights/captioning.safetensors"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=assets.folder() / NAME)
     arguments = parser.parse_args()
@@ -27,7 +27,7 @@ def main() -> None:
     reproducible.seed(arguments.seed)
     words = scenes.vocabulary()
     teller = Teller(Captioner(Config(target_words=len(words))), words)
-    held_out = scenes.take(200, split="valid")
+    held_out = scenes.take(100, split="valid")
 
     def evaluate(model: Captioner) -> dict[str, float]:
         exact, pointing = teller.exact(held_out), teller.pointing(held_out).nouns
@@ -38,7 +38,7 @@ def main() -> None:
         teller.model,
         batches(words, size=32, seed=arguments.seed),
         steps=arguments.steps,
-        lr=3e-3,
+        lr=4e-3,
         evaluate=evaluate,
         every=250,
         seed=arguments.seed,

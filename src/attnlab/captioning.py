@@ -25,8 +25,9 @@ from attnlab.data import scenes
 from attnlab.data.scenes import Box, Scene
 from attnlab.data.sequences import BOS, EOS, SPECIAL, Batch, Vocabulary, stack
 
-# Kernel, stride and channels of each layer; after the last one there is one pixel a cell.
-LAYERS = ((3, 2, 24), (3, 2, 48), (3, 3, 96))
+# Kernel, stride and channels of each layer; after the last one there is one pixel a cell. Kernels
+# reach over their stride by the same number of pixels on both sides: a cell sees around its middle.
+LAYERS = ((4, 2, 16), (4, 2, 40), (3, 3, 96))
 GRID = 8  # cells a side: 96 pixels / (2 · 2 · 3)
 CELL = scenes.SIZE // GRID  # pixels a side
 LONGEST = 12  # words; the grammar says 9 at most
@@ -37,30 +38,42 @@ class Config(seq2seq.Config):
     """A translator's sizes; its source has no words, but cells."""
 
     source_words: int = 1  # not used
+    order: str = (
+        "before"  # the context goes into the GRU, which must know where the cat was
+    )
+    embedding: int = 32
+    hidden: int = 64
     grid: int = GRID
 
 
 class GridEncoder(nn.Module):
-    """Convolutions, then a position for every cell: what is here, and where here is."""
+    """Convolutions, then two numbers more for every cell: what is here, and where here is.
+
+    Row and column as plain numbers, as Liu et al. 2018 (CoordConv): a convolution cannot tell
+    where it is, and "above" is about nothing else.
+    """
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         channels, layers = 3, []
         for kernel, stride, width in LAYERS:
             layers += [
-                nn.Conv2d(channels, width, kernel, stride, padding=kernel // 2),
+                nn.Conv2d(channels, width, kernel, stride, padding=(kernel - stride) // 2),
                 nn.BatchNorm2d(width),
                 nn.ReLU(),
             ]
             channels = width
         self.look = nn.Sequential(*layers)
-        self.widen = nn.Linear(channels, 2 * config.hidden)
-        self.position = nn.Parameter(0.02 * torch.randn(config.grid**2, 2 * config.hidden))
+        self.widen = nn.Linear(channels + 2, 2 * config.hidden)
+        line = torch.linspace(-1, 1, config.grid)
+        self.where: Tensor  # (S, 2): row and column of every cell, from -1 to 1
+        self.register_buffer("where", torch.cartesian_prod(line, line), persistent=False)
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
         """(B, 3, 96, 96), 0…1 -> annotations (B, S, 2H), summary (B, 2H)."""
         cells = self.look(pictures).flatten(2).transpose(1, 2)  # (B, S, channels), row by row
-        annotations = torch.relu(self.widen(cells) + self.position)
+        where = self.where.expand(len(cells), -1, -1)
+        annotations = self.widen(torch.cat([cells, where], dim=-1))
         return annotations, annotations.mean(1)
 
 
@@ -168,7 +181,7 @@ class Teller:
         looks = self._grids(seq2seq.alignments(self.model, batch))
         return [
             Telling(
-                tuple(self.words.decode(row)),
+                tuple(self.words.words[number] for number in row),
                 float(chosen[i, : len(row) + 1].sum().exp()),
                 looks[i, : len(row) + 1],
             )

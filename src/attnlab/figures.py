@@ -164,7 +164,7 @@ def look(
     extent = (0, width, height, 0)
     ax.imshow(picture, extent=extent, interpolation="bilinear")
     veil = np.zeros((*grid.shape, 4))
-    veil[..., 3] = 0.8 * (1 - grid / max(float(grid.max()), 1e-12))
+    veil[..., 3] = 0.76 * (1 - np.sqrt(grid / max(float(grid.max()), 1e-12)))
     ax.imshow(veil, extent=extent)
     row, column = np.unravel_index(int(grid.argmax()), grid.shape)
     frames = [(column * across, row * down, across, down, COLOURS["orange"], "-")]

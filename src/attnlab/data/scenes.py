@@ -94,7 +94,7 @@ RELATIONS = {  # words, the axis along which the two groups differ, and whether 
     "above": (1, True),
     "below": (1, False),
 }
-NUMBERS = {1: "a", 2: "two", 3: "three"}
+NUMBERS = {1: "a", 2: "two"}
 GROUNDS = {  # words, and the colours from far (top) to near (bottom)
     "on grass": ((126, 176, 98), (88, 142, 68)),
     "on sand": ((236, 214, 160), (212, 180, 118)),
@@ -152,7 +152,7 @@ def structures(split: str) -> tuple[tuple[Thing, str, Thing], ...]:
 
 def make(animal: Thing, relation: str, thing: Thing, rng: random.Random) -> Scene:
     """Draw one scene of this structure."""
-    counts = (rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2)))
+    counts = (rng.choice((1, 1, 2)), rng.choice((1, 1, 2)))
     ground = rng.choice(tuple(GROUNDS))
     caption, nouns, spans = _say(animal, relation, thing, counts, ground)
     places = _place(relation, counts, rng)

@@ -1,5 +1,6 @@
 // A captioner at work: the words one by one, and the attention before each, laid over the picture.
-// α = softmax(scores / T) over the cells of the grid; the picture is bright where the weight is large.
+// α = softmax(scores / T) over the cells of the grid. The picture is bright where the weight is large: by its
+// square root, so that small weights can be seen, too.
 import { button, choice, context2d, frame, make, nice, shorten, slider, toggle, visible } from "./kit.js";
 import { entropy, nested, softmax } from "./math.js";
 
@@ -140,7 +141,7 @@ function render(context) {
     const image = imageOf(scene.picture);
     if (image.complete && image.naturalWidth) ctx.drawImage(image, 0, 0, wide, high);
     for (let c = 0; c < rows * columns; c++) { // a veil that is thin where the weight is large
-      ctx.fillStyle = `rgba(10, 12, 20, ${(0.8 * (1 - now.weights[c] / now.largest)).toFixed(3)})`;
+      ctx.fillStyle = `rgba(10, 12, 20, ${(0.76 * (1 - Math.sqrt(now.weights[c] / now.largest))).toFixed(3)})`;
       const x = Math.round((c % columns) * cw), y = Math.round(Math.floor(c / columns) * ch);
       ctx.fillRect(x, y, Math.round((c % columns + 1) * cw) - x, Math.round((Math.floor(c / columns) + 1) * ch) - y);
     }

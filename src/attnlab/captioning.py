@@ -35,12 +35,14 @@ LONGEST = 12  # words; the grammar says 9 at most
 
 @dataclass(frozen=True, kw_only=True)
 class Config(seq2seq.Config):
-    """A translator's sizes; its source has no words, but cells."""
+    """A translator's sizes; its source has no words, but cells.
+
+    In the paper's order the context goes into the GRU, and so the state knows where the cat was
+    when it must choose between "above" and "below".
+    """
 
     source_words: int = 1  # not used
-    order: str = (
-        "before"  # the context goes into the GRU, which must know where the cat was
-    )
+    order: str = "before"
     embedding: int = 32
     hidden: int = 64
     grid: int = GRID
@@ -93,9 +95,7 @@ class Captioner(seq2seq.Seq2Seq):
 
 
 def receptive_field() -> int:
-    """How many pixels a side one cell can see: each layer adds (kernel − 1) · the strides before
-    it.
-    """
+    """Pixels a side that one cell can see: a layer adds (kernel − 1) · the strides before it."""
     sees, step = 1, 1
     for kernel, stride, _ in LAYERS:
         sees += (kernel - 1) * step

@@ -1,4 +1,4 @@
-"""Train the captioner of chapter 2 on the course's scenes and ship it: a few minutes on one core.
+"""Train the captioner of chapter 2 on the course's scenes and ship it: about 3 CPU minutes.
 
 python training/captioning.py                 # writes assets/weights/captioning.safetensors
 python training/captioning.py --steps 200 --out /tmp/small.safetensors

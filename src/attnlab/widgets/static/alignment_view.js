@@ -66,7 +66,7 @@ export function player(figure, model, { total, unit, moved }) {
     if (speed.value !== model.get("speed")) speed.value = model.get("speed");
   }
   figure.cleanup(() => clearTimeout(timer));
-  const node = make("div.al-av-player", { role: "group", "aria-label": `${unit} by ${unit}` }, start, step, all, speed);
+  const node = make("div.al-av-player", { role: "group", "aria-label": "One after the other" }, start, step, all, speed);
   return { node, place, paint, stop, restart: () => { stop(); go(stillness() ? -1 : 0); if (!stillness()) play(); } };
 }
 

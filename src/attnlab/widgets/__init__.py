@@ -8,6 +8,7 @@ from attnlab.widgets.caption_stepper import CaptionStepper
 from attnlab.widgets.chopper import Chopper
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
 from attnlab.widgets.gradient_through_time import GradientThroughTime
+from attnlab.widgets.head_grid import HeadGrid
 from attnlab.widgets.path_length import PathLength
 from attnlab.widgets.position_similarity import PositionSimilarity
 from attnlab.widgets.pronouncer import Pronouncer
@@ -17,6 +18,7 @@ from attnlab.widgets.rope_dial import RopeDial
 from attnlab.widgets.scale_histogram import ScaleHistogram
 from attnlab.widgets.sinusoid_matrix import SinusoidMatrix
 from attnlab.widgets.softmax_temperature import SoftmaxTemperature
+from attnlab.widgets.superposition import Superposition
 from attnlab.widgets.timeline import Timeline
 from attnlab.widgets.transformer_stepper import TransformerStepper
 from attnlab.widgets.word_directions import WordDirections
@@ -30,6 +32,7 @@ __all__ = [
     "Chopper",
     "ExtrapolationPlot",
     "GradientThroughTime",
+    "HeadGrid",
     "PathLength",
     "PositionSimilarity",
     "Pronouncer",
@@ -39,6 +42,7 @@ __all__ = [
     "ScaleHistogram",
     "SinusoidMatrix",
     "SoftmaxTemperature",
+    "Superposition",
     "Timeline",
     "TransformerStepper",
     "WordDirections",

@@ -1,0 +1,251 @@
+"""Chapter 4, multi-head attention: what its five exercises must satisfy.
+
+Sizes are unequal everywhere (batch ≠ tokens ≠ heads ≠ head width), so that a wrong order of axes
+cannot pass unseen.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.answer import Answer, look_at_tensor, look_for_nan
+from attnlab.checks.ch04_suspects import (
+    KNOCK,
+    MULTI,
+    PREVIOUS,
+    SPLIT,
+    multi_head,
+    previous,
+    without,
+)
+from attnlab.checks.compare import close, numbers
+from attnlab.checks.exercise import Exercise
+from attnlab.checks.explain import Mistake
+from attnlab.heads import split
+
+# 04.1 ────────────────────────────────────────────────────────────────────────────────────────────
+
+split_by_hand = Exercise(
+    "04.1",
+    title="Cut the width into heads",
+    call="my_split(x, heads)",
+    returns="shape (…, heads, L, D) with D = E / heads",
+    reference=split,
+    suspects=SPLIT,
+    lesson="A head is a block of D neighbouring columns, for all tokens.",
+)
+
+
+@split_by_hand.property
+def the_heads_come_before_the_tokens(answer: Answer) -> None:
+    answer(numbers(2, 5, 12), 4)
+
+
+@split_by_hand.property
+def every_head_gets_its_block_of_columns(answer: Answer) -> None:
+    x = torch.arange(5 * 12.0).reshape(1, 5, 12)
+    seen = answer(x, 4)
+    if not close(seen[0, 1, 0], torch.tensor([3.0, 4.0, 5.0])):
+        raise Mistake(
+            "Token 0 was the numbers 0 to 11. With 4 heads, head 1 should get 3, 4, 5 of it, but "
+            f"got {', '.join(f'{value:.0f}' for value in seen[0, 1, 0].tolist())}.",
+            likely="Cut the last axis into (heads, D), then move the heads to the front.",
+        )
+    answer.must_match(numbers(2, 5, 12), 4)
+
+
+@split_by_hand.property
+def any_number_of_leading_axes(answer: Answer) -> None:
+    answer.must_match(numbers(5, 6), 2)
+    answer.must_match(numbers(3, 2, 4, 10), 5)
+
+
+@split_by_hand.property
+def one_head_is_the_whole_width(answer: Answer) -> None:
+    answer.must_match(numbers(2, 5, 6), 1)
+
+
+# 04.2 ────────────────────────────────────────────────────────────────────────────────────────────
+
+multi_head_by_hand = Exercise(
+    "04.2",
+    title="Multi-head attention",
+    call="my_multi_head(x, w_q, w_k, w_v, w_o, heads)",
+    returns="shape (…, L, E)",
+    reference=multi_head,
+    suspects=MULTI,
+    lesson="Project, split, attend in every head, merge, project: five lines.",
+)
+
+
+def given(*lead: int, width: int, heads: int) -> tuple[Tensor | int, ...]:
+    matrices = (numbers(width, width, seed=i, spread=width**-0.5) for i in range(1, 5))
+    return numbers(*lead, width, spread=2), *matrices, heads
+
+
+@multi_head_by_hand.property
+def the_shape_stays(answer: Answer) -> None:
+    answer(*given(2, 5, width=12, heads=3))
+
+
+@multi_head_by_hand.property
+def with_one_head_it_is_chapter_3(answer: Answer) -> None:
+    answer.must_match(*given(2, 5, width=6, heads=1))
+
+
+@multi_head_by_hand.property
+def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
+    answer.must_match(*given(2, 5, width=12, heads=3))
+    answer.must_match(*given(3, 4, width=10, heads=5))
+
+
+@multi_head_by_hand.property
+def without_a_batch(answer: Answer) -> None:
+    answer.must_match(*given(5, width=8, heads=2))
+
+
+# 04.3 ────────────────────────────────────────────────────────────────────────────────────────────
+
+previous_by_hand = Exercise(
+    "04.3",
+    title="Find the previous-token head",
+    call="previous_token_score(attention)",
+    returns="one score a head, shape (…)",
+    reference=previous,
+    suspects=PREVIOUS,
+    lesson="The diagonal below the main one, averaged over the L − 1 tokens that have a previous.",
+)
+
+
+def maps(*shape: int, seed: int = 0) -> Tensor:
+    return numbers(*shape, shape[-1], seed=seed, spread=2).softmax(-1)
+
+
+@previous_by_hand.property
+def a_head_that_looks_back_scores_high(answer: Answer) -> None:
+    # Token i gives 0.8 to i − 1 (token 0 to the last one) and 0.2 to itself.
+    back = 0.8 * torch.eye(5).roll(-1, 1) + 0.2 * torch.eye(5)
+    seen = answer(back)
+    if not close(seen, 0.8):
+        raise Mistake(
+            "In a head where every token gives 0.8 to the one before it and 0.2 to itself, the "
+            f"score is {float(seen):.2f}, not 0.80.",
+            likely="Row i is a query. Its previous token is column i − 1.",
+        )
+
+
+@previous_by_hand.property
+def the_mean_of_the_right_weights(answer: Answer) -> None:
+    answer.must_match(maps(6))
+
+
+@previous_by_hand.property
+def one_score_for_every_layer_and_head(answer: Answer) -> None:
+    answer.must_match(maps(3, 6))
+    answer.must_match(maps(2, 3, 5, seed=1))
+
+
+# 04.4 ────────────────────────────────────────────────────────────────────────────────────────────
+
+knock_by_hand = Exercise(
+    "04.4",
+    title="Knock a head out",
+    call="my_knock_out(merged, heads, gone)",
+    returns="the same shape, (…, L, E)",
+    reference=without,
+    suspects=KNOCK,
+    lesson="Zeros in its block before W^O: the head is silent, everything else as before.",
+)
+
+
+@knock_by_hand.property
+def the_shape_stays_as_it_is(answer: Answer) -> None:
+    answer(numbers(2, 5, 12), 4, [1])
+
+
+@knock_by_hand.property
+def the_block_is_empty_and_the_rest_untouched(answer: Answer) -> None:
+    answer.must_match(numbers(2, 5, 12), 4, [1])
+    answer.must_match(numbers(2, 5, 12, seed=1), 3, [2])
+
+
+@knock_by_hand.property
+def several_heads_or_none(answer: Answer) -> None:
+    answer.must_match(numbers(2, 5, 12), 4, [3, 0])
+    answer.must_match(numbers(3, 7, 10), 5, [])
+
+
+@knock_by_hand.property
+def any_leading_axes(answer: Answer) -> None:
+    answer.must_match(numbers(4, 6), 2, [1])
+
+
+# 04.5 ────────────────────────────────────────────────────────────────────────────────────────────
+
+arrows = Exercise(
+    "04.5",
+    title="Room for one more feature",
+    call="arrows(n)",
+    returns="unit arrows as columns, shape (2, n)",
+    lesson="A regular polygon: every neighbour is 2π/n away. The toy model found it by itself.",
+)
+
+
+def look(answer: Answer, n: int) -> Tensor:
+    seen = answer(n)
+    wanted = f"expected n = {n} unit arrows as columns, shape (2, {n})"
+    if isinstance(seen, Tensor) and seen.dtype == torch.float64:
+        seen = seen.float()
+    look_at_tensor(seen, (2, n), torch.float32, given=f"n = {n}", wanted=wanted, name=answer.name)
+    look_for_nan(seen, f"n = {n}")
+    return seen.detach()
+
+
+@arrows.property
+def there_are_n_arrows_in_a_plane(answer: Answer) -> None:
+    look(answer, 5)
+
+
+@arrows.property
+def every_arrow_has_length_one(answer: Answer) -> None:
+    for n in (3, 5, 8):
+        lengths = look(answer, n).norm(dim=0)
+        if not bool(((lengths - 1).abs() < 1e-3).all()):
+            worst = lengths[(lengths - 1).abs().argmax()]
+            raise Mistake(
+                f"With n = {n} one arrow has length {worst:.2f}, not 1.",
+                likely="Divide each column by its norm, or use (cos, sin) of an angle.",
+            )
+
+
+@arrows.property
+def no_two_arrows_are_closer_than_need_be(answer: Answer) -> None:
+    for n in (3, 5, 8):
+        w = look(answer, n)
+        cosine = w.mT @ w - 2 * torch.eye(n)
+        worst, best = float(cosine.max()), math.cos(2 * math.pi / n)
+        if worst <= best + 1e-3:
+            continue
+        i, j = divmod(int(cosine.argmax()), n)
+        words = "Share the full circle out evenly: n arrows, n equal gaps."
+        gaps = gaps_between(w)
+        if worst > 0.9999:
+            words = "Two arrows are the same: does your circle count 0 and 2π as two angles?"
+        elif float(gaps.max()) > math.pi - 1e-2:
+            words = (
+                "Half of the plane is empty. Opposite arrows have cosine −1, which a ReLU turns "
+                "into 0: use the full circle."
+            )
+        raise Mistake(
+            f"With n = {n}, arrows {i} and {j} have cosine {worst:.3f}; {best:.3f} is possible.",
+            likely=words,
+        )
+
+
+def gaps_between(w: Tensor) -> Tensor:
+    """The angles between neighbours, all the way round: (n,)."""
+    angles = torch.atan2(w[1], w[0]).sort().values
+    return torch.diff(angles, append=angles[:1] + 2 * math.pi)

@@ -1,0 +1,274 @@
+"""Chapter 4: the mistakes we know, each as the words a learner reads and the wrong answer itself.
+
+When an answer fails and one of these returns exactly the same, its words are shown. The order
+matters only where two of them agree on every input tried: the first is named.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.attention import softmax, weights
+from attnlab.checks.exercise import Suspects
+from attnlab.heads import merge, split
+from attnlab.scores import dot
+
+# 04.1 my_split(x, heads) -------------------------------------------------------------------------
+
+
+def _width(x: Tensor, heads: int) -> int:
+    return x.shape[-1] // heads
+
+
+SPLIT: Suspects = [
+    (
+        "The numbers were cut up in the order they lie in memory, so one head got whole tokens "
+        "and another got other tokens. First make (…, L, heads, D), then swap two axes.",
+        lambda x, h: x.reshape(*x.shape[:-2], h, x.shape[-2], _width(x, h)),
+    ),
+    (
+        "The axes come in the order (…, L, heads, D). Heads go before the tokens, so that each "
+        "head has a whole (L, D) matrix: swap these two.",
+        lambda x, h: x.unflatten(-1, (h, -1)),
+    ),
+    (
+        "The slices are interleaved: head 0 got columns 0, heads, 2·heads … A head is a block "
+        "of D neighbouring columns: make (heads, D) of the last axis, not (D, heads).",
+        lambda x, h: x.unflatten(-1, (-1, h)).movedim(-1, -3),
+    ),
+    (
+        "The axes come in the order (heads, …, L, D): the batch stays in front.",
+        lambda x, h: torch.stack(x.chunk(h, dim=-1)),
+    ),
+    (
+        "Each head is (D, L) here: tokens are rows, so the last axis is the width D.",
+        lambda x, h: split(x, h).mT,
+    ),
+    (
+        "The tokens were shared out among the heads. Every head sees all tokens; it is their "
+        "width that is cut.",
+        lambda x, h: torch.stack([x] * h, dim=-3)[..., : _width(x, h)],
+    ),
+    ("The heads are in reverse order.", lambda x, h: split(x, h).flip(-3)),
+]
+
+# 04.2 my_multi_head(x, w_q, w_k, w_v, w_o, heads) ------------------------------------------------
+
+
+def multi_head(
+    x: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, h: int, scale: float | None = None
+) -> Tensor:
+    """The right answer, with a scale of one's own to get it wrong."""
+    return merge(weights(split(x @ q, h), split(x @ k, h), scale=scale) @ split(x @ v, h)) @ o
+
+
+def _bare(x: Tensor, q: Tensor, k: Tensor, v: Tensor, h: int) -> Tensor:
+    """Everything before concatenation: (…, H, L, D)."""
+    return weights(split(x @ q, h), split(x @ k, h)) @ split(x @ v, h)
+
+
+def _cut(x: Tensor, h: int) -> Tensor:
+    """The wrong split of 04.1: a reshape that mixes tokens."""
+    return x.reshape(*x.shape[:-2], h, x.shape[-2], x.shape[-1] // h)
+
+
+def _over_queries(q: Tensor, k: Tensor) -> Tensor:
+    return softmax((dot(q, k) / q.shape[-1] ** 0.5).mT).mT
+
+
+MULTI: Suspects = [
+    (
+        "The scores are divided by √E, the root of the model's width. Each head's dot products "
+        "are sums of only D = E/heads terms: divide by √D.",
+        lambda x, q, k, v, o, h: multi_head(x, q, k, v, o, h, x.shape[-1] ** -0.5),
+    ),
+    (
+        "The scores were not divided by √D.",
+        lambda x, q, k, v, o, h: multi_head(x, q, k, v, o, h, 1.0),
+    ),
+    (
+        "The heads stand side by side, but W^O is missing: multiply by `w_o` at the end.",
+        lambda x, q, k, v, o, h: merge(_bare(x, q, k, v, h)),
+    ),
+    (
+        "This is one wide head: `heads` plays no part.",
+        lambda x, q, k, v, o, h: multi_head(x, q, k, v, o, 1),
+    ),
+    (
+        "The heads were merged without swapping the axes back: rows of the result mix tokens. "
+        "Go from (…, heads, L, D) to (…, L, heads, D) before you flatten.",
+        lambda x, q, k, v, o, h: _bare(x, q, k, v, h).reshape(x.shape) @ o,
+    ),
+    (
+        "The split mixes tokens, as a bare reshape does: exercise 4.1 shows how to cut.",
+        lambda x, q, k, v, o, h: (
+            merge(weights(_cut(x @ q, h), _cut(x @ k, h)) @ _cut(x @ v, h)) @ o
+        ),
+    ),
+    (
+        "The heads are averaged and repeated. They are put side by side (concatenated), and W^O "
+        "mixes them.",
+        lambda x, q, k, v, o, h: _bare(x, q, k, v, h).mean(-3).repeat(*[1] * (x.dim() - 1), h) @ o,
+    ),
+    (
+        "The softmax runs over the queries. Each query shares out 1 among the keys, the last axis.",
+        lambda x, q, k, v, o, h: (
+            merge(_over_queries(split(x @ q, h), split(x @ k, h)) @ split(x @ v, h)) @ o
+        ),
+    ),
+    (
+        "`w_q` and `w_k` are swapped: queries ask, keys are found.",
+        lambda x, q, k, v, o, h: multi_head(x, k, q, v, o, h),
+    ),
+    (
+        "The values are the tokens as they are: `w_v` is not used.",
+        lambda x, q, k, v, o, h: merge(weights(split(x @ q, h), split(x @ k, h)) @ split(x, h)) @ o,
+    ),
+    (
+        "The matrices are transposed, as `nn.Linear` keeps them. Here it is x @ w_q.",
+        lambda x, q, k, v, o, h: multi_head(x, q.mT, k.mT, v.mT, o.mT, h),
+    ),
+    (
+        "`w_o` is transposed, as `nn.Linear` keeps it. Here it is heads @ w_o.",
+        lambda x, q, k, v, o, h: multi_head(x, q, k, v, o.mT, h),
+    ),
+    (
+        "x was added to the result, as a residual connection does. Here only what attention "
+        "gives is asked for.",
+        lambda x, q, k, v, o, h: x + multi_head(x, q, k, v, o, h),
+    ),
+    (
+        "The heads are interleaved: a head is a block of D neighbouring columns.",
+        lambda x, q, k, v, o, h: _interleaved(x @ q, x @ k, x @ v, h) @ o,
+    ),
+]
+
+
+def _interleaved(q: Tensor, k: Tensor, v: Tensor, h: int) -> Tensor:
+    q, k, v = (one.unflatten(-1, (-1, h)).movedim(-1, -3) for one in (q, k, v))
+    return (weights(q, k) @ v).movedim(-3, -1).flatten(-2)
+
+
+# 04.3 previous_token_score(attention) ------------------------------------------------------------
+
+
+def previous(a: Tensor) -> Tensor:
+    """The right answer: the mean of the diagonal below the main one."""
+    return a.diagonal(-1, -2, -1).mean(-1)
+
+
+PREVIOUS: Suspects = [
+    (
+        "This is the *next* token: rows are queries, so it is attention[…, i, i − 1].",
+        lambda a: a.diagonal(1, -2, -1).mean(-1),
+    ),
+    (
+        "This is the diagonal: how much each token looks at itself.",
+        lambda a: a.diagonal(0, -2, -1).mean(-1),
+    ),
+    (
+        "Token 0 takes part, and its previous token is the last one: index −1 counts from the "
+        "end. Begin at i = 1.",
+        lambda a: (a.diagonal(-1, -2, -1).sum(-1) + a[..., 0, -1]) / a.shape[-1],
+    ),
+    (
+        "The sum is divided by L, but only L − 1 tokens have a previous one.",
+        lambda a: a.diagonal(-1, -2, -1).sum(-1) / a.shape[-1],
+    ),
+    ("This is the sum: take the mean.", lambda a: a.diagonal(-1, -2, -1).sum(-1)),
+    (
+        "Every earlier token counts here. Only the one directly before does.",
+        lambda a: a.tril(-1).sum(-1)[..., 1:].mean(-1),
+    ),
+    (
+        "The heads were averaged into one number: give one score for each head.",
+        lambda a: a.diagonal(-1, -2, -1).mean(),
+    ),
+    (
+        "This is the largest of these weights. One lucky token is no role: take the mean.",
+        lambda a: a.diagonal(-1, -2, -1).amax(-1),
+    ),
+]
+
+# 04.4 my_knock_out(merged, heads, gone) ----------------------------------------------------------
+
+
+def without(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
+    """The right answer: zeros in the blocks of the heads that are gone."""
+    parts = merged.unflatten(-1, (heads, -1)).clone()
+    parts[..., list(gone), :] = 0
+    return parts.flatten(-2)
+
+
+def _strided(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
+    out = merged.clone()
+    for head in gone:
+        out[..., head::heads] = 0
+    return out
+
+
+def _columns(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
+    out = merged.clone()
+    out[..., list(gone)] = 0
+    return out
+
+
+def _kept(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
+    return without(merged, heads, [head for head in range(heads) if head not in gone])
+
+
+KNOCK: Suspects = [
+    (
+        "This removes columns head, head + heads, … A head is a block of D neighbouring columns: "
+        "head·D up to (head + 1)·D.",
+        _strided,
+    ),
+    (
+        "Only one column was emptied for each head. A head has D columns: head·D up to "
+        "(head + 1)·D.",
+        _columns,
+    ),
+    ("It is the wrong way round: the heads in `gone` are the ones that were kept.", _kept),
+    ("Nothing was knocked out.", lambda m, heads, gone: m.clone()),
+    (
+        "Only the first head of `gone` is out.",
+        lambda m, heads, gone: without(m, heads, list(gone)[:1]),
+    ),
+    (
+        "Only the last head of `gone` is out: does the loop start afresh each time?",
+        lambda m, heads, gone: without(m, heads, list(gone)[-1:]),
+    ),
+    (
+        "The columns were cut out. W^O still expects all E of them: put zeros there instead.",
+        lambda m, heads, gone: m.unflatten(-1, (heads, -1))[
+            ..., [h for h in range(heads) if h not in gone], :
+        ].flatten(-2),
+    ),
+    (
+        "The heads that stay were made larger to make up for it, as dropout does. Here they stay "
+        "as they are.",
+        lambda m, heads, gone: without(m, heads, gone) * heads / max(1, heads - len(gone)),
+    ),
+    (
+        "The head was replaced by its mean over the tokens. That is a fair way to knock a head "
+        "out, too, but here zeros are asked for.",
+        lambda m, heads, gone: m - without_rest(m, heads, gone),
+    ),
+    (
+        "Tokens were emptied, not heads: heads are blocks of the last axis.",
+        lambda m, heads, gone: _rows(m, gone),
+    ),
+]
+
+
+def without_rest(m: Tensor, heads: int, gone: list[int]) -> Tensor:
+    """How far the blocks of `gone` are from their mean over the tokens."""
+    block = _kept(m, heads, gone)
+    return block - block.mean(-2, keepdim=True)
+
+
+def _rows(m: Tensor, gone: list[int]) -> Tensor:
+    out = m.clone()
+    out[..., list(gone), :] = 0
+    return out

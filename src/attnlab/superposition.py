@@ -1,0 +1,117 @@
+"""Superposition: how a layer keeps more features than it has neurons.
+
+The toy model of Elhage et al. 2022 (arXiv:2209.10652). A vector x of n features, most of them 0,
+is squeezed through m < n numbers and read out again with the same matrix:
+
+    h = W x          (m,)
+    x' = ReLU(Wᵀh + b)   (n,)        loss = Σ importance · (x − x')²
+
+Shapes: K models that are trained side by side, B batch, n features, m hidden numbers.
+`sparsity` S is the share of zeros: each feature is 0 with probability S, else uniform on [0, 1].
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toys:
+    """K trained models, one for each sparsity."""
+
+    weights: Tensor  # (K, m, n): column i is the arrow of feature i
+    bias: Tensor  # (K, n)
+    sparsity: Tensor  # (K,)
+    importance: Tensor  # (K, n)
+    loss: Tensor  # (K,): on fresh data
+
+    @property
+    def kept(self) -> Tensor:
+        """|W_i|², (K, n): about 1 for a feature the model keeps, about 0 for one it drops."""
+        return self.weights.pow(2).sum(dim=-2)
+
+    @property
+    def interference(self) -> Tensor:
+        """WᵀW, (K, n, n): what feature j (column) adds to the read-out of feature i (row)."""
+        return self.weights.mT @ self.weights
+
+
+def draw(shape: Sequence[int], sparsity: Tensor, generator: torch.Generator) -> Tensor:
+    """Sparse features (K, B, n): 0 with probability `sparsity` (K,), else uniform on [0, 1]."""
+    size = torch.rand(*shape, generator=generator)
+    return size * (torch.rand(*shape, generator=generator) >= sparsity[:, None, None])
+
+
+def reconstruct(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+    """Through the narrow layer and back: (K, B, n) -> (K, B, n)."""
+    hidden = x @ weights.mT  # (K, B, m)
+    return torch.relu(hidden @ weights + bias[:, None])
+
+
+def error(x: Tensor, weights: Tensor, bias: Tensor, importance: Tensor) -> Tensor:
+    """The loss of each model: (K,)."""
+    gap = (x - reconstruct(x, weights, bias)) ** 2
+    return (gap * importance[:, None]).sum(dim=-1).mean(dim=-1)
+
+
+def train(
+    *,
+    features: int,
+    hidden: int,
+    sparsity: Tensor,
+    importance: Tensor,
+    steps: int = 2500,
+    batch: int = 256,
+    restarts: int = 4,
+    lr: float = 1e-2,
+    seed: int = 0,
+) -> Toys:
+    """Train one model for each sparsity (K,), all at the same time.
+
+    `importance` is (n,), or (K, n) when the models differ. Small models get stuck, so each starts
+    `restarts` times and the best one is kept.
+    """
+    _check(features, hidden, sparsity)
+    generator = torch.Generator().manual_seed(seed)
+    models = len(sparsity)
+    every_s = sparsity.repeat(restarts)  # (R·K,)
+    every_i = importance.expand(models, features).repeat(restarts, 1)  # (R·K, n)
+    count = models * restarts
+    weights = (0.4 * torch.randn(count, hidden, features, generator=generator)).requires_grad_()
+    bias = torch.zeros(count, features, requires_grad=True)
+    optimiser = torch.optim.Adam([weights, bias], lr=lr)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps, eta_min=lr / 50)
+    for _ in range(steps):
+        x = draw((count, batch, features), every_s, generator)
+        # Divided by the density, so that sparse models, with their small losses, learn as fast.
+        loss = (error(x, weights, bias, every_i) / (1 - every_s)).sum()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    with torch.no_grad():
+        x = draw((models, 20_000, features), sparsity, generator).repeat(restarts, 1, 1)
+        losses = error(x, weights, bias, every_i).unflatten(0, (restarts, models))
+    best = losses.argmin(dim=0) * models + torch.arange(models)  # (K,)
+    return Toys(
+        weights=weights.detach()[best],
+        bias=bias.detach()[best],
+        sparsity=sparsity,
+        importance=every_i[:models],
+        loss=losses.amin(dim=0),
+    )
+
+
+def _check(features: int, hidden: int, sparsity: Tensor) -> None:
+    if not 0 < hidden <= features:
+        raise ValueError(
+            f"{features} features and {hidden} hidden numbers: the toy model squeezes, so choose "
+            "0 < hidden ≤ features."
+        )
+    if sparsity.dim() != 1 or not bool(((sparsity >= 0) & (sparsity < 1)).all()):
+        raise ValueError(
+            "sparsity must be a list of numbers from 0 up to, but not including, 1: at 1 every "
+            "feature is always 0 and there is nothing to learn."
+        )

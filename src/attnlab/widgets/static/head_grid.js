@@ -1,0 +1,219 @@
+// All heads at once: w = softmax(scores / T) for each head, thumbnails, one enlarged, and what the layer sees.
+import { array, button, choice, context2d, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
+import { attend, nested } from "./math.js";
+
+const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+
+/** The weights of one head, and its mean entropy in bits. */
+export function oneHead(scores, temperature, layer, head) {
+  const [, H, L] = scores.shape;
+  const start = (layer * H + head) * L * L;
+  const { weights, bits } = attend(scores.data.subarray(start, start + L * L), L, L, { temperature });
+  return { weights, bits: mean([...bits]) };
+}
+
+/** The mean map of the heads of a layer that are alive; zeros when none is. */
+export function layerMean(maps, alive, L) {
+  const out = new Float64Array(L * L);
+  const living = maps.filter((_, h) => alive[h]);
+  for (const map of living) for (let c = 0; c < out.length; c++) out[c] += map.weights[c] / living.length;
+  return out;
+}
+
+function strongest(weights, row, L) {
+  let best = 0;
+  for (let j = 1; j < L; j++) if (weights[row * L + j] > weights[row * L + best]) best = j;
+  return best;
+}
+
+function render(context) {
+  const { model } = context;
+  let scores, N, H, L, maps;
+  const at = (layer, head) => layer * H + head;
+  const temperatures = () => array(model.get("temperatures"))?.data ?? new Float32Array(N * H).fill(1);
+  const knocked = () => array(model.get("knocked"))?.data ?? new Uint8Array(N * H);
+  const word = (i) => visible(model.get("tokens")[i] ?? `token ${i + 1}`);
+
+  /** Only the heads whose temperature changed are computed again. */
+  function refresh() {
+    const now = temperatures();
+    maps ??= Array(N * H).fill(null);
+    for (let i = 0; i < N * H; i++)
+      if (!maps[i] || maps[i].temperature !== now[i])
+        maps[i] = { ...oneHead(scores, now[i], Math.floor(i / H), i % H), temperature: now[i], stale: true };
+  }
+  function state() {
+    refresh();
+    const layer = model.get("layer"), head = model.get("head"), query = model.get("query");
+    const alive = Array.from(knocked(), (k) => !k);
+    const chosen = maps[at(layer, head)];
+    const together = layerMean(maps.slice(layer * H, (layer + 1) * H), alive.slice(layer * H, (layer + 1) * H), L);
+    return {
+      layer, head, query,
+      temperature: chosen.temperature,
+      alive: nested(Float64Array.from(alive, Number), N, H),
+      weights: nested(chosen.weights, L, L),
+      together: nested(together, L, L),
+      entropies: nested(Float64Array.from(maps, (m) => m.bits), N, H),
+      top: strongest(chosen.weights, query, L),
+    };
+  }
+  const figure = frame(context, { name: "head-grid", numbers: state });
+
+  const heat = slider({
+    label: "Temperature of this head", min: 0.1, max: 10, log: true, detents: [1], value: 1,
+    format: (t) => t.toFixed(2),
+    input: (t) => {
+      const next = Float32Array.from(temperatures());
+      next[at(model.get("layer"), model.get("head"))] = t;
+      figure.push("temperatures", pack([N, H], next));
+    },
+  });
+  const setKnocked = (change) => {
+    const next = Uint8Array.from(knocked());
+    change(next);
+    figure.push("knocked", pack([N, H], next));
+  };
+  const out = toggle({
+    label: "knock this head out", value: false,
+    input: (on) => setKnocked((next) => { next[at(model.get("layer"), model.get("head"))] = on ? 1 : 0; }),
+  });
+  const asking = choice({ label: "Row of", options: [], value: 0, input: (i) => figure.push("query", Number(i)) });
+  const rest = button("Knock out the rest of its layer", () => setKnocked((next) => {
+    for (let h = 0; h < H; h++) next[at(model.get("layer"), h)] = h === model.get("head") ? 0 : 1;
+  }));
+  const reset = button("Reset", () => {
+    figure.push("temperatures", pack([N, H], new Float32Array(N * H).fill(1)));
+    figure.push("knocked", pack([N, H], new Uint8Array(N * H)));
+  });
+  figure.controls.append(heat, out, asking, rest, reset);
+
+  const grid = make("div.al-g-grid", { role: "group", "aria-label": "Heads: arrow keys move, one row a layer" });
+  const scroll = make("div.al-g-scroll", {}, grid);
+  const panes = ["head", "layer"].map((kind) => {
+    const title = make("div.al-g-title"), canvas = make("canvas", { role: "img" });
+    return { kind, title, canvas, node: make("div.al-g-pane", {}, title, make("div.al-g-scroll", {}, canvas)) };
+  });
+  const readout = make("div.al-readout");
+  figure.body.append(scroll, make("div.al-g-panes", {}, ...panes.map((p) => p.node)), readout);
+
+  let thumbs = [];
+  function choose(layer, head, focus = false) {
+    figure.push("layer", layer);
+    figure.push("head", head);
+    if (focus) thumbs[at(layer, head)].node.focus();
+  }
+  function build() {
+    scores = array(model.get("scores"));
+    [N, H, L] = scores.shape;
+    maps = null;
+    asking.fill(Array.from({ length: L }, (_, i) => [i, `${i + 1} ${shorten(word(i))}`]));
+    grid.style.gridTemplateColumns = `auto repeat(${H}, minmax(2.4em, 1fr))`;
+    const heads = [make("span")], notes = model.get("notes") ?? {};
+    for (let h = 0; h < H; h++) heads.push(make("span.al-g-axis", { "aria-hidden": "true" }, String(h)));
+    thumbs = [];
+    const rows = [];
+    for (let n = 0; n < N; n++) {
+      rows.push(make("span.al-g-axis", { "aria-hidden": "true" }, n === 0 ? `layer ${n}` : String(n)));
+      for (let h = 0; h < H; h++) {
+        const canvas = make("canvas", { width: L, height: L, "aria-hidden": "true" });
+        const note = notes[`${n}.${h}`];
+        const name = `Layer ${n}, head ${h}${note ? `: ${shorten(note, 60)}` : ""}`;
+        const node = make("button.al-g-thumb", { type: "button", title: name, "aria-label": name, onclick: () => choose(n, h) }, canvas);
+        if (note) node.append(make("span.al-g-mark", { "aria-hidden": "true" }, "●"));
+        thumbs.push({ node, canvas, n, h });
+        rows.push(node);
+      }
+    }
+    grid.replaceChildren(...heads, ...rows);
+  }
+  figure.listen(grid, "keydown", (event) => {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    choose(Math.max(0, Math.min(N - 1, model.get("layer") + step[0])), Math.max(0, Math.min(H - 1, model.get("head") + step[1])), true);
+  });
+
+  function paintThumb({ canvas }, weights) {
+    const pen = canvas.getContext("2d"), image = pen.createImageData(L, L), { table } = figure.theme;
+    for (let c = 0; c < L * L; c++) {
+      const i = Math.round(Math.min(1, weights[c]) * 255) * 3;
+      image.data.set([table[i], table[i + 1], table[i + 2], 255], c * 4);
+    }
+    pen.putImageData(image, 0, 0);
+  }
+  function paintMap({ canvas }, rows, query, dead) {
+    const label = 78, top = 66, cell = Math.max(12, Math.min(26, Math.floor(300 / L)));
+    const pen = context2d(canvas, label + cell * L + 26, top + cell * L + 2), { theme } = figure;
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    pen.font = "12px sans-serif";
+    pen.textBaseline = "middle";
+    for (let i = 0; i < L; i++) {
+      pen.fillStyle = theme.text;
+      pen.textAlign = "right";
+      pen.font = i === query ? "bold 12px sans-serif" : "12px sans-serif";
+      pen.fillText(shorten(word(i), 10), label - 6, top + (i + 0.5) * cell);
+      pen.font = "12px sans-serif";
+      pen.save();
+      pen.translate(label + (i + 0.5) * cell, top - 4);
+      pen.rotate(-Math.PI / 3);
+      pen.textAlign = "left";
+      pen.fillText(shorten(word(i), 10), 0, 0);
+      pen.restore();
+      for (let j = 0; j < L; j++) {
+        pen.fillStyle = theme.ramp(rows[i][j]);
+        pen.fillRect(label + j * cell, top + i * cell, cell - 1, cell - 1);
+      }
+    }
+    pen.strokeStyle = theme.text;
+    pen.lineWidth = 1.5;
+    pen.strokeRect(label - 1, top + query * cell - 1, cell * L + 1, cell + 1);
+    if (dead) { // out: a cross over the map, not colour alone
+      pen.lineWidth = 3;
+      pen.beginPath();
+      pen.moveTo(label, top);
+      pen.lineTo(label + cell * L, top + cell * L);
+      pen.moveTo(label + cell * L, top);
+      pen.lineTo(label, top + cell * L);
+      pen.stroke();
+    }
+  }
+  function paint(all = false) {
+    const now = state(), here = at(now.layer, now.head);
+    for (const [i, thumb] of thumbs.entries()) {
+      if (all || maps[i].stale) paintThumb(thumb, maps[i].weights);
+      maps[i].stale = false;
+      thumb.node.tabIndex = i === here ? 0 : -1;
+      thumb.node.setAttribute("aria-pressed", String(i === here));
+      thumb.node.classList.toggle("al-g-out", !now.alive[thumb.n][thumb.h]);
+    }
+    const alive = now.alive[now.layer].reduce((a, b) => a + b, 0), dead = !now.alive[now.layer][now.head];
+    if (heat.value !== now.temperature) heat.value = now.temperature;
+    out.value = dead;
+    asking.value = now.query;
+    const note = (model.get("notes") ?? {})[`${now.layer}.${now.head}`];
+    panes[0].title.textContent = `Head ${now.layer}.${now.head}${note ? ` · ${shorten(note, 40)}` : ""}${dead ? " · out" : ""}`;
+    panes[1].title.textContent = `Layer ${now.layer}: mean of its ${alive} living ${alive === 1 ? "head" : "heads"}`;
+    paintMap(panes[0], now.weights, now.query, dead);
+    paintMap(panes[1], now.together, now.query, alive === 0);
+    const asks = shorten(word(now.query), 30), looks = shorten(word(now.top), 30);
+    const text = `In head ${now.layer}.${now.head} “${asks}” looks most at “${looks}” (${nice(now.weights[now.query][now.top], 2)}). ` +
+      `The head spreads its attention over ${nice(now.entropies[now.layer][now.head], 2)} bits (even: ${nice(Math.log2(L), 2)}).`;
+    readout.textContent = text;
+    panes[0].canvas.setAttribute("aria-label", `Attention map of head ${now.layer}.${now.head}. ${text}`);
+    panes[1].canvas.setAttribute("aria-label", `Mean attention map of layer ${now.layer}, ${alive} heads alive.`);
+  }
+  build();
+  paint(true);
+  figure.on(["temperatures", "knocked", "layer", "head", "query"], () => figure.schedule(paintNow));
+  figure.on(["scores", "tokens", "notes"], () => figure.schedule(rebuild));
+  figure.onTheme(() => paint(true));
+  function paintNow() { paint(); }
+  function rebuild() {
+    build();
+    paint(true);
+  }
+  return figure.dispose;
+}
+
+export default { render };

@@ -32,6 +32,11 @@ class _Sources(HTMLParser):
             value = values.get(name)
             if value and REMOTE.match(value):
                 self.found.append(f"<{tag} {name}={value[:120]!r}>")
+        inside = values.get("srcdoc")
+        if tag == "iframe" and inside:  # a whole page in an attribute, with sources of its own
+            parser = _Sources()
+            parser.feed(inside)
+            self.found += [f"in a frame: {what}" for what in parser.found]
 
 
 def remote_sources(folder: Path) -> list[str]:

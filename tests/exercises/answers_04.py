@@ -241,8 +241,8 @@ def rows(n):
 
 
 @wrong("04.5", "n equal gaps")
-def at_random(n):
-    return fan(torch.rand(n, generator=torch.Generator().manual_seed(1)) * 2 * math.pi)
+def golden_angle(n):
+    return fan(torch.arange(n) * math.pi * (3 - math.sqrt(5)))
 
 
 @right("04.5")

@@ -1,0 +1,1252 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 4
+#     title: Multi-head attention
+#     minutes: 110
+#     summary: One softmax gives one mixture. Several heads keep apart what should stay apart, at the price of one. Built by hand, found in a real encoder, knocked out, and packed tighter than it should fit.
+# ---
+
+# %% [markdown]
+# # 4 · Multi-head attention
+#
+# In chapter 3 every word got one question and one answer. But a word often needs two things at once: who did it, *and* when. One row of
+# weights gives one mixture, and a mixture cannot be taken apart again. The cure is almost embarrassingly simple: **cut the width into pieces and let each piece
+# look for itself**.
+#
+# At the end you can
+#
+# - prove that one head fails where two succeed, and show it by training both;
+# - cut a width into heads and put it together again, without mixing up tokens;
+# - say what $h$ heads cost, before you measure it;
+# - find out what the heads of a real model do, which of them matter, and why these are two questions;
+# - explain how a layer keeps more features than it has numbers.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Multi-head attention
+#
+# attnlab · chapter 4
+#
+# One softmax, one mixture. So take several.
+
+# %% [markdown] tags=["notes"]
+# 45 minutes: one head fails (10), heads by hand and what they cost (10), a real encoder, roles and knock-out (15), superposition (8), quiz (2).
+
+# %%
+import math
+import time
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import nn
+from torch.optim.lr_scheduler import OneCycleLR
+from torch.utils.flop_counter import FlopCounterMode
+
+from attnlab import figures, head_roles, superposition
+from attnlab.bertviz_views import head_view, model_view
+from attnlab.checks import check
+from attnlab.data.paraphrases import CHOOSE, TEST
+from attnlab.heads import MultiHead
+from attnlab.knockout import knock_out, margins
+from attnlab.online import OfflineError, decoder_attention
+from attnlab.pretrained import encode
+from attnlab.reproducible import seed
+from attnlab.widgets import HeadGrid, Quiz, Superposition
+
+figures.use_style()
+torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · The question
+#
+# Back to the video shop of chapter 3. The notes say where films are: `C2` means that film C is on shelf 2. A customer now wants **two** films
+# in one go: `CE?` asks for the shelf of C, *and then* for the shelf of E. The clerk answers with two digits.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Two wishes at once
+#
+# Notes: `A0 E0 C2 …` Question: `CE?` Answer: `2 0`.
+#
+# The clerk has one look at the notes. Is that enough?
+
+# %%
+TITLES, SHELVES, FILMS = 12, 4, 6
+
+
+def orders(batch):
+    """Notes of six films, a wish of two of them, and their shelves."""
+    titles = torch.rand(batch, TITLES).argsort(dim=-1)[:, :FILMS]
+    shelves = torch.randint(SHELVES, (batch, FILMS))  # (B, FILMS)
+    wish = torch.rand(batch, FILMS).argsort(dim=-1)[:, :2]
+    return titles, shelves, titles.gather(1, wish), shelves.gather(1, wish)
+
+
+seed(0)
+titles, shelves, asked, answers = orders(1)
+letters = "ABCDEFGHIJKL"
+notes = [f"{letters[t]}{s}" for t, s in zip(titles[0], shelves[0])]
+first, second = (letters[t] for t in asked[0])
+print(*notes, f"  {first}{second}?  answer:", *answers[0].tolist())
+
+# %% [markdown]
+# The clerk is a soft look-up, nothing more. The wish makes a query, the titles make keys, the shelves make values, and a linear layer reads
+# the two answers from what comes out. The number of heads is the only thing we change. (The line with `heads` is explained in part 2.)
+
+
+# %%
+class Clerk(nn.Module):
+    """Attention from a wish to the notes; two answers, read linearly."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.wish = nn.Embedding(2 * TITLES, width)  # C first, C second
+        self.title = nn.Embedding(TITLES, width)  # keys
+        self.shelf = nn.Embedding(SHELVES, width)  # values
+        self.read = nn.Linear(width, 2 * SHELVES)
+
+    def look(self, titles, asked):
+        """How the wish spreads over the notes: (B, H, 1, FILMS)."""
+        place = torch.tensor([0, TITLES])
+        q = self.wish(asked + place).sum(1, keepdim=True)  # (B, 1, E)
+        q, k = self.cut(q), self.cut(self.title(titles))
+        return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
+
+    def cut(self, x):
+        return rearrange(x, "b l (h d) -> b h l d", h=self.heads)
+
+    def forward(self, titles, shelves, asked):
+        out = self.look(titles, asked) @ self.cut(self.shelf(shelves))
+        out = rearrange(out, "b h 1 d -> b (h d)")  # (B, E)
+        return self.read(out).unflatten(-1, (2, SHELVES))
+
+
+def train_clerk(clerk, steps=800, rate=2e-2):
+    optimiser = torch.optim.Adam(clerk.parameters(), lr=rate)
+    schedule = OneCycleLR(optimiser, rate, total_steps=steps)
+    for _ in range(steps):
+        titles, shelves, asked, answers = orders(256)
+        guess = clerk(titles, shelves, asked).flatten(0, 1)
+        loss = F.cross_entropy(guess, answers.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    return clerk
+
+
+@torch.no_grad()
+def both_right(clerk, batch=4000):
+    """The share of customers who get both films."""
+    titles, shelves, asked, answers = orders(batch)
+    guess = clerk(titles, shelves, asked).argmax(-1)  # (B, 2)
+    return (guess == answers).all(-1).float().mean().item()
+
+
+# %% [markdown]
+# **Guess first:** one head, two heads, the same width, the *same number of parameters*. What share of the customers leaves with both films? For chance alone it is 1 in 16.
+
+# %% tags=["nbval-ignore-output"]
+clerks = {}
+for name, width, heads in (
+    ("1 head", 32, 1),
+    ("1 head, twice as wide", 64, 1),
+    ("2 heads", 32, 2),
+):
+    shares = []
+    for number in range(3):
+        seed(number)
+        clerk = train_clerk(Clerk(width, heads))
+        shares.append(both_right(clerk))
+    clerks[name] = (clerk, shares)
+    size = sum(p.numel() for p in clerk.parameters())
+    print(f"{name:22} {size:5d} parameters ", end="")
+    print("both right, 3 seeds:", *(f"{share:.2f}" for share in shares))
+
+# %%
+one_head, two_heads = clerks["1 head"][1], clerks["2 heads"][1]
+gap = min(two_heads) - max(one_head + clerks["1 head, twice as wide"][1])
+print("two heads, at least 0.97 right in every seed:", min(two_heads) >= 0.97)
+print("one head, at most 0.40 right in every seed:", max(one_head) <= 0.40)
+print("gap of at least 30 points, even at twice the width:", gap >= 0.30)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Same width, same parameters
+#
+# **Guess:** how many customers get both films? (Chance: 1 in 16.)
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+for name, (_, shares) in clerks.items():
+    print(f"{name:22}", *(f"{share:.2f}" for share in shares))
+
+# %% [markdown] tags=["notes"]
+# A quarter is exactly: first film always right, second one guessed out of four shelves. More width does not help. Let the room say why before the proof.
+
+# %% [markdown]
+# About a quarter against all of them, and twice the width buys nothing. A quarter is a telling number: one film always right, the other guessed out of four shelves. Look at
+# where the clerks look.
+
+# %% tags=["hide-input"]
+seed(3)
+titles, shelves, asked, answers = orders(1)
+keys = [f"{letters[t]}{s}" for t, s in zip(titles[0], shelves[0])]
+fig, axes = plt.subplots(2, 1, figsize=(7, 3.4), height_ratios=[1, 2])
+with torch.no_grad():
+    for ax, name in zip(axes, ("1 head", "2 heads")):
+        clerk = clerks[name][0]
+        look = clerk.look(titles, asked)[0, :, 0]  # (H, FILMS)
+        rows = [f"head {h}" for h in range(clerk.heads)]
+        figures.heatmap(
+            ax, look, rows, keys, row_label="", column_label="", high=1
+        )
+        ax.set_title(
+            f"{name}: the wish is {letters[asked[0, 0]]}, then {letters[asked[0, 1]]}",
+            size=12,
+        )
+figures.show(
+    fig,
+    alt="Weights of the clerk over six notes. The single head puts all of its weight on one of the two films that were asked for; of two heads each takes one film.",
+    caption="The single head had to choose. The two heads shared the work out, and nobody told them to.",
+)
+
+# %% [markdown]
+# ### Why one head cannot do it: a proof
+#
+# One softmax makes one row of weights, so the clerk gets **one convex mixture** of the values. Say the first film gets weight $\alpha$ and the second $\beta$. The weights come
+# from titles alone, so they stay the same when only the shelves change. Let the first film be on shelf $a$, the second on shelf $b$; the other films stay where they are:
+#
+# $$o = \alpha\, v(a) + \beta\, v(b) + \text{rest}.$$
+#
+# A linear reader scores shelf $j$ for the *second* answer by $\alpha M_{ja} + \beta M_{jb} + \rho_j$, with $M_{js}$ the score of $j$ for a value $s$. Take any two shelves, 0 and 1, and write down when the right one wins:
+#
+# | film 1, film 2 | right second answer | so |
+# |---|---|---|
+# | 0, 0 | 0 | $\alpha M_{00} + \beta M_{00} + \rho_0 > \alpha M_{10} + \beta M_{10} + \rho_1$ |
+# | 0, 1 | 1 | $\alpha M_{10} + \beta M_{11} + \rho_1 > \alpha M_{00} + \beta M_{01} + \rho_0$ |
+# | 1, 0 | 0 | $\alpha M_{01} + \beta M_{00} + \rho_0 > \alpha M_{11} + \beta M_{10} + \rho_1$ |
+#
+# Add the first two lines: $\beta D > 0$ with $D = M_{00} + M_{11} - M_{01} - M_{10}$, so $D > 0$. Add the last two: $(\beta - \alpha) D > 0$. Together: **the second answer is always right only if $\beta > \alpha$.** By the same
+# argument the first is always right only if $\alpha > \beta$. One row of weights cannot do both. No width, no training, no luck helps. ∎
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Why: one softmax = one convex mixture
+#
+# $$o = \alpha\, v(a) + \beta\, v(b) + \text{rest}$$
+#
+# A linear reader gets the second answer right for all shelves only if $\beta > \alpha$,
+#
+# and the first only if $\alpha > \beta$.
+#
+# Two heads have two rows: $\alpha_1 > \beta_1$ *and* $\beta_2 > \alpha_2$. Done.
+
+# %% [markdown] tags=["notes"]
+# Do the three lines of the table on the board. Add lines one and two, then two and three. It takes two minutes.
+
+# %% [markdown]
+# Two heads have two rows of weights and simply take $\alpha_1 > \beta_1$ and $\beta_2 > \alpha_2$.
+#
+# Be fair to the one head: the proof needs a *linear* reader. A mixture of 2 : 1 still tells 16 pairs apart, and a network with a hidden layer may untangle it. In a Transformer such a network follows each attention layer
+# (chapter 6), so one head is not the end of the world. But the untangling has to be learned for every pair of contents, and it uses up the network's work. Two heads get it for free.
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+clever = Clerk(32, heads=1)
+clever.read = nn.Sequential(
+    nn.Linear(32, 128), nn.ReLU(), nn.Linear(128, 2 * SHELVES)
+)
+share = both_right(train_clerk(clever, rate=1e-2))
+print(f"1 head and a reader with a hidden layer of 128: {share:.2f}")
+
+# %% [markdown]
+# ## 2 · By hand
+#
+# ### Two heads on paper
+#
+# Two notes, `C2` and `E0`. A value is the shelf as four numbers with a single 1. The wish is C, then E. Compute $o$ for one head that splits its attention evenly, and for two heads that take one film each.
+# Then swap the shelves of the two films. **Which of the two results changes?**
+
+# %%
+values = torch.eye(4)
+order, swapped = values[[2, 0]], values[[0, 2]]  # (2 notes, 4)
+even = torch.tensor([[0.5, 0.5]])  # one head: (1, 2)
+apart = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # two heads: (2, 2)
+for name, weights in (("one head", even), ("two heads", apart)):
+    print(name, (weights @ order).tolist())
+    print(" " * len(name), (weights @ swapped).tolist(), "after the swap")
+
+# %% [markdown]
+# The single head says "somewhere on 0 and 2" both times: the mean forgets who was where. The two heads keep two vectors.
+#
+# ### From one head to h heads
+#
+# We could give every head the full width $E$ and pay $h$ times. Instead each head gets a **subspace** of width $d_k = E/h$: its own block of columns of $W_q$, $W_k$ and $W_v$. The heads' outputs are put side by side again, and
+# one more matrix $W^O$ lets them talk ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.2.2):
+#
+# $$\operatorname{head}_i = \operatorname{attention}(XW_q^i,\, XW_k^i,\, XW_v^i), \qquad Y = [\operatorname{head}_1; \dots; \operatorname{head}_h]\, W^O .$$
+#
+# | symbol | shape | with $E = 512$, $h = 8$ |
+# |---|---|---|
+# | $X$, $Y$ | $(L, E)$ | $(L, 512)$ |
+# | $W_q^i$, $W_k^i$, $W_v^i$ | $(E, d_k)$ each, $d_k = E/h$ | $(512, 64)$ |
+# | $\operatorname{head}_i$ | $(L, d_k)$ | $(L, 64)$ |
+# | all heads side by side | $(L, h\,d_k) = (L, E)$ | $(L, 512)$ |
+# | $W^O$ | $(E, E)$ | $(512, 512)$ |
+#
+# Nobody keeps $h$ little matrices. All $W_q^i$ side by side are one $(E, E)$ matrix, so we project once and **cut the result**:
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## From one head to h heads
+#
+# $$\operatorname{head}_i = \operatorname{attention}(XW_q^i, XW_k^i, XW_v^i)$$
+#
+# $$Y = [\operatorname{head}_1; \dots; \operatorname{head}_h]\, W^O$$
+#
+# | | shape | $E = 512$, $h = 8$ |
+# |---|---|---|
+# | $W_q^i, W_k^i, W_v^i$ | $(E, E/h)$ | $(512, 64)$ |
+# | $\operatorname{head}_i$ | $(L, E/h)$ | $(L, 64)$ |
+# | $W^O$ | $(E, E)$ | $(512, 512)$ |
+
+# %% tags=["slide"]
+x = torch.arange(2 * 6).reshape(1, 2, 6)  # 1 text, 2 tokens, width 6
+heads = rearrange(x, "b l (h d) -> b h l d", h=3)
+print("tokens:", x[0].tolist())
+for h in range(3):
+    print(f"head {h}:", heads[0, h].tolist())
+back = rearrange(heads, "b h l d -> b l (h d)")
+print("and back again:", torch.equal(back, x))
+
+# %% [markdown] tags=["notes"]
+# Ask: what would `x.reshape(1, 3, 2, 2)` give? Head 0 would get token 0 only. It runs without an error and is wrong: the classic bug of this chapter.
+
+# %% [markdown]
+# Read the pattern aloud: *the width is heads times d; move the heads to the front*. Head 1 has columns 2 and 3 of **both** tokens. The tempting `x.reshape(1, 3, 2, 2)` has the right shape and the wrong numbers, because a
+# reshape never moves anything:
+
+# %%
+for h, part in enumerate(x.reshape(1, 3, 2, 2)[0].tolist()):
+    print(f"head {h}, by reshape alone: {part}")
+
+# %% [markdown]
+# Head 0 got all of token 0 and nothing of the rest. No error, no warning, a model that trains badly. You will write it right in exercise 4.1.
+#
+# ### Why $W^O$?
+#
+# Side by side, each head owns its columns of the output: head 1 could never write where head 0 writes. $W^O$ lifts that. Cut $W^O$ into blocks of $d_k$ rows, and the product turns into a **sum over heads**:
+#
+# $$Y = \sum_i \operatorname{head}_i\, W^O_i, \qquad W^O_i \text{ of shape } (d_k, E).$$
+#
+# So every head reads a subspace, and writes into the whole width, added to what the others write. This view will carry us through the rest of the chapter: to knock a head out means to leave out one term of the sum.
+#
+# ## 3 · Live
+#
+# Here is a sentence inside a real encoder, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084); [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): 6 layers of 12 heads, $E = 384$, $d_k = 32$. All 72 maps are computed in your browser.
+#
+# - **Find** a head where every word looks at the word before it, and one where it looks at the next.
+# - **Heat** one head up to $T = 10$. Does the mean of its layer notice? Cool it down to 0.1.
+# - **Knock out** the rest of a layer. What was hidden in the mean?
+
+# %%
+SENTENCE = "The sailor told a story, and the story was about the sea."
+look = encode(SENTENCE)
+scores = look.q @ look.k.mT / math.sqrt(look.q.shape[-1])  # (6, 12, L, L)
+torch.testing.assert_close(scores.softmax(-1), look.attentions)
+
+# %% tags=["slide", "hide-input"]
+HeadGrid(
+    scores,
+    tokens=look.tokens,
+    layer=2,
+    head=9,
+    query=8,
+    title="All 72 heads of MiniLM on one sentence",
+    caption="Click a thumbnail. The map on the right is what the layer's living heads see on average: one head would have to make do with something like it.",
+)
+
+# %% [markdown] tags=["notes"]
+# Let the room hunt: previous token (0.2), next token (1.8), same word (2.9). Then: knock out the rest of layer 2 and watch the mean.
+
+# %% [markdown]
+# ### bertviz
+#
+# The best-known tool for this is **bertviz** ([Vig 2019](https://arxiv.org/abs/1906.05714)). Its *head view* draws one layer: words left and right, a colour for each head. Hover over a word on the left to see where it looks. A click on a coloured square
+# switches a head off, a double click leaves only that one.
+
+# %% tags=["slide", "hide-input"]
+head_view(look.attentions, look.tokens, layer=2, heads=[9])
+
+# %% [markdown] tags=["notes"]
+# Head 9 of layer 2 alone. Hover over the second “story”: it looks at the first one. Then double-click the lit square to show all heads.
+
+# %% [markdown]
+# Its *model view* shows all layers and heads at a glance. Click a thumbnail to enlarge it, click again to close it.
+
+# %% tags=["hide-input"]
+model_view(look.attentions, look.tokens)
+
+# %% [markdown]
+# (Both run bertviz's own drawing code inside a closed frame, with no network. `attnlab.bertviz_views` shows how.)
+#
+# Do you have a network, and the time to fetch 500 MB? Then set the switch below and look into **GPT-2**, a decoder: all its maps are lower triangles, and very many heads rest on the first token.
+
+# %% tags=["nbval-ignore-output"]
+ONLINE = False  # True: fetch GPT-2 once and look inside
+
+if ONLINE:
+    try:
+        gpt2 = decoder_attention(SENTENCE, "gpt2")
+        print("GPT-2:", tuple(gpt2.attentions.shape), "layers, heads, tokens")
+    except OfflineError as problem:
+        print(problem)
+else:
+    print("GPT-2 stays where it is. Set ONLINE = True to fetch it.")
+
+# %% [markdown]
+# ## 4 · In the open
+#
+# Five steps, five lines: project, cut, attend, paste, project.
+
+
+# %% tags=["slide"]
+def multi_head(x, w_q, w_k, w_v, w_o, heads):
+    """(B, L, E) -> (B, L, E), with `heads` heads of width E / heads."""
+    q, k, v = (
+        rearrange(x @ w, "b l (h d) -> b h l d", h=heads)
+        for w in (w_q, w_k, w_v)
+    )
+    weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)  # (B, H, L, L)
+    heads_out = weights @ v  # (B, H, L, D)
+    return rearrange(heads_out, "b h l d -> b l (h d)") @ w_o
+
+
+# %% [markdown] tags=["notes"]
+# The only new things against chapter 3 are the two rearranges and w_o. The scale is the root of the head's width, not of the model's.
+
+# %% [markdown]
+# Is it the same as PyTorch's? `nn.MultiheadAttention` keeps its three input matrices stacked in one, and transposed, as every `nn.Linear` does.
+
+# %%
+seed(0)
+E, H = 48, 4
+theirs = nn.MultiheadAttention(E, H, bias=False, batch_first=True)
+w_q, w_k, w_v = (w.mT for w in theirs.in_proj_weight.chunk(3))  # (E, E)
+w_o = theirs.out_proj.weight.mT
+
+x = torch.randn(2, 7, E)
+ours = multi_head(x, w_q, w_k, w_v, w_o, H)
+torch.testing.assert_close(ours, theirs(x, x, x)[0])
+print("ours = nn.MultiheadAttention:", tuple(ours.shape))
+
+# %% [markdown]
+# And the library's `MultiHead`, which later chapters import. It adds masks, fewer key heads, rotary positions and a cache, and at its heart there are the same five lines (`src/attnlab/heads.py`).
+
+# %%
+layer = MultiHead(E, H, bias=False)
+with torch.no_grad():
+    pairs = zip(
+        (layer.query, layer.key, layer.value, layer.out), (w_q, w_k, w_v, w_o)
+    )
+    for linear, w in pairs:
+        linear.weight.copy_(w.mT)
+torch.testing.assert_close(layer(x), ours)
+print("ours = attnlab.heads.MultiHead")
+
+# %% [markdown]
+# The sum over heads of part 2, too, as a check of the algebra:
+
+# %%
+parts = [
+    multi_head(x, w_q, w_k, w_v, w_o * keep[:, None], H)
+    for keep in torch.eye(H).repeat_interleave(E // H, dim=1)  # one block
+]
+torch.testing.assert_close(sum(parts), ours)
+print("Y = sum of", len(parts), "heads, each through its own rows of W^O")
+
+# %% [markdown]
+# ### What do heads cost?
+#
+# **Guess first:** width 256, 128 tokens. How many more operations does the layer need with 16 heads than with one?
+
+
+# %% tags=["nbval-ignore-output"]
+def measure(heads, width=256, length=128, repeats=5):
+    """Operations and milliseconds of one layer."""
+    seed(0)
+    x = torch.randn(4, length, width)
+    matrices = [torch.randn(width, width) / 16 for _ in range(4)]
+    with FlopCounterMode(display=False) as counter:
+        multi_head(x, *matrices, heads)
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        multi_head(x, *matrices, heads)
+        times.append(time.perf_counter() - start)
+    return counter.get_total_flops(), 1e3 * min(times)
+
+
+costs = {heads: measure(heads) for heads in (1, 2, 4, 8, 16)}
+for heads, (flops, ms) in costs.items():
+    print(
+        f"{heads:2d} heads of {256 // heads:3d}: {flops / 1e6:.0f} M operations, {ms:5.1f} ms"
+    )
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## What do 16 heads cost?
+#
+# Width 256, 128 tokens. **Guess:** how many times the operations of one head?
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+for heads, (flops, ms) in costs.items():
+    print(
+        f"{heads:2d} heads of {256 // heads:3d}: {flops / 1e6:.0f} M operations"
+    )
+
+# %% [markdown] tags=["notes"]
+# Exactly the same. What does grow is the number of tables for the softmax: h times L². So the time rises a little.
+
+# %%
+operations = {flops for flops, _ in costs.values()}
+wide = 4 * (8 * 128 * 256**2 + 4 * 128**2 * 256)  # as in chapter 3
+print("the same for every number of heads:", len(operations) == 1)
+print("and what chapter 3 counted for one:", operations == {wide})
+
+# %% [markdown]
+# Exactly none. The projections are the same $(E, E)$ matrices, and $h$ products with $d_k = E/h$ columns each are as long as one with $E$ columns:
+#
+# $$\underbrace{8LE^2}_{\text{four projections}} + \underbrace{h \cdot 4L^2 \frac{E}{h}}_{\text{scores and mixing}} = 8LE^2 + 4L^2E .$$
+#
+# What does grow is the number of *tables*: $h$ softmaxes over $(L, L)$ instead of one. They are cheap in operations and not free in time and memory; the milliseconds above show it. The [GPU exercise](gpu_04_heads.ipynb) measures where it begins to hurt.
+#
+# ## 5 · At work
+#
+# ### What do the heads of a real model do?
+#
+# In the grid you found heads by eye. Eyes are easily pleased, and there are 72 heads, so let us **score** them. A head's score for a job is the share of its attention that goes to the places the job is about, averaged over all tokens that could do it. Five jobs, as in [Clark et al. 2019](https://arxiv.org/abs/1906.04341):
+#
+# | job | the places |
+# |---|---|
+# | previous token | $i - 1$ |
+# | next token | $i + 1$ |
+# | same word | other places with the same word |
+# | separator | `[CLS]` and `[SEP]` |
+# | punctuation | commas, full stops |
+
+# %%
+TEXTS = [
+    "The sailor told a story, and the story was about the sea.",
+    "When the train stopped at the small station, nobody left the train, and nobody asked why.",
+    "She planted a tree behind the house; years later the tree was taller than the house.",
+]
+looks = [encode(text) for text in TEXTS]
+found = [head_roles.roles(one.attentions, one.tokens) for one in looks]
+for role in head_roles.ROLES:
+    mean = sum(scores[role] for scores in found) / len(found)  # (6, 12)
+    best = head_roles.rank(mean, most=3)
+    print(
+        f"{role:15}", *(f"  {h.layer}.{h.head} {h.score:.2f}" for h in best)
+    )
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Roles, found by score
+#
+# The share of attention that goes to the places of a job; strongest three of 72 heads (layer.head):
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+for role in head_roles.ROLES:
+    mean = sum(scores[role] for scores in found) / len(found)
+    best = head_roles.rank(mean, most=3)
+    print(
+        f"{role:15}", *(f"  {h.layer}.{h.head} {h.score:.2f}" for h in best)
+    )
+
+# %% [markdown] tags=["notes"]
+# The previous-token head is nearly perfect. Very many heads rest on [CLS]: a place to look when there is nothing to do. In BERT that place is mostly [SEP] (Clark et al.).
+
+# %% [markdown]
+# Is the first one luck? Rank the previous-token heads on each text alone:
+
+# %%
+winners = [head_roles.rank(scores["previous token"])[0] for scores in found]
+for text, winner in zip(TEXTS, winners):
+    print(
+        f"head {winner.layer}.{winner.head}, score {winner.score:.2f}: {text[:32]}…"
+    )
+print("the same head every time:", len({w[:2] for w in winners}) == 1)
+print(
+    "score at least 0.95 every time:", min(w.score for w in winners) >= 0.95
+)
+
+# %% [markdown]
+# A nearly perfect previous-token head, in the very first layer, on every text. Positions must be involved, because nothing else says which word is the previous one: that is chapter 5.
+#
+# The *separator* row deserves a thought, too. Several heads give three quarters of their attention to `[CLS]` and `[SEP]`, which carry no word at all. A softmax must spend its 1 somewhere; a head with nothing to do parks it there.
+# In BERT it is mostly `[SEP]` (Clark et al.), in this model `[CLS]`. Chapter 9 gives such heads a way to say *nothing*.
+
+# %% tags=["hide-input"]
+fig, axes = plt.subplots(1, 4, figsize=(11, 3.1))
+names = ("previous token", "next token", "same word", "punctuation")
+means = {r: sum(scores[r] for scores in found) / 3 for r in head_roles.ROLES}
+for ax, role in zip(axes, names):
+    best = head_roles.rank(means[role])[0]
+    ax.imshow(look.attentions[best.layer, best.head], vmin=0, vmax=1)
+    ax.set_title(f"{role}\nhead {best.layer}.{best.head}", size=12)
+    ax.set_xticks(range(len(look.tokens)), look.tokens, rotation=90, size=7)
+    ax.set_yticks(range(len(look.tokens)), look.tokens, size=7)
+figures.show(
+    fig,
+    alt="Four attention maps of MiniLM: a line below the diagonal, a line above it, spots where the word story meets its twin, and a column at the comma.",
+    caption="Each map is the strongest head for its job on the first text. Which of them could you have found without a score?",
+)
+
+# %% [markdown]
+# ### Which heads matter?
+#
+# A head with a clear job is a good story. Does the model need it? Take it out and see. MiniLM's own job is sentence similarity: paraphrases should be nearer to each other than to anything else. We have two times 15 pairs that share hardly a word:
+
+# %%
+for sentence, paraphrase in CHOOSE[:3]:
+    print(f"{sentence}  ~  {paraphrase}")
+
+# %% [markdown]
+# For each sentence, the **margin** is the cosine with its paraphrase minus the cosine with the best wrong candidate. Above 0 the model finds the right one among 15. We knock out each of the 72 heads in turn (its term of the sum over heads becomes 0) and measure how much of the mean
+# margin is lost.
+
+# %% tags=["nbval-ignore-output"]
+whole = margins(CHOOSE).mean().item()
+lost = torch.zeros(6, 12)
+for layer in range(6):
+    for head in range(12):
+        with knock_out([(layer, head)]):
+            lost[layer, head] = whole - margins(CHOOSE).mean().item()
+print(f"margin of the whole model: {whole:.3f}")
+worst = head_roles.rank(lost, most=3)
+for one in worst:
+    print(
+        f"without head {one.layer}.{one.head}: {one.score:.3f} less ({one.score / whole:.0%})"
+    )
+print(
+    f"heads whose loss is below 1 % of the margin: {int((lost < 0.01 * whole).sum())} of 72"
+)
+
+# %%
+back = winners[0]
+loss_back = lost[back.layer, back.head].item() / whole
+print("most important head is in the last layer:", worst[0].layer == 5)
+print(
+    "at least 40 of 72 heads cost below 1 %:",
+    bool((lost < 0.01 * whole).sum() >= 40),
+)
+print("the previous-token head costs below 2 %:", loss_back < 0.02)
+
+# %% [markdown]
+# Two surprises. **Most heads can go, one at a time, and hardly anything happens.** And the star of the show, the previous-token head with a score of nearly 1, is among them. A clear role and a large effect are different things, and only one of them can be seen in a map.
+#
+# ### Pruning
+#
+# If most heads can go alone, can they go *together*? Remove more and more of them: the least important first, in random order, or the most important first. To be honest about it, the order was chosen on 15 pairs, and we now measure on the **other** 15
+# ([Michel et al. 2019](https://arxiv.org/abs/1905.10650) and [Voita et al. 2019](https://arxiv.org/abs/1905.09418) did it at scale).
+
+# %% tags=["nbval-ignore-output"]
+order = lost.flatten().argsort()  # least important first
+dice = torch.Generator().manual_seed(0)
+lists = {
+    "least important first": [order],
+    "random": [torch.randperm(72, generator=dice) for _ in range(3)],
+    "most important first": [order.flip(0)],
+}
+REMOVED = [0, 12, 24, 36, 48, 60, 72]
+
+
+def pruned(order, count):
+    """The mean margin on fresh pairs without the first `count` heads."""
+    with knock_out([divmod(int(i), 12) for i in order[:count]]):
+        return margins(TEST).mean().item()
+
+
+curves = {
+    name: [
+        sum(pruned(order, n) for order in orders_) / len(orders_)
+        for n in REMOVED
+    ]
+    for name, orders_ in lists.items()
+}
+print("heads removed         ", *(f"{n:5d}" for n in REMOVED))
+for name, curve in curves.items():
+    print(f"{name:22}", *(f"{margin:5.2f}" for margin in curve))
+
+# %%
+least, most = curves["least important first"], curves["most important first"]
+print(
+    "a third of the heads gone, at least 85 % left:",
+    least[2] >= 0.85 * least[0],
+)
+print("the other third gone, at most 70 % left:", most[2] <= 0.70 * most[0])
+
+# %% tags=["slide", "hide-input"]
+fig, ax = plt.subplots(figsize=(7, 3.6))
+for (name, curve), marker in zip(curves.items(), "os^"):
+    ax.plot(REMOVED, curve, marker + "-", label=name)
+ax.set(
+    xlabel="heads removed (of 72)",
+    ylabel="mean margin, fresh pairs",
+    title="Pruning heads of MiniLM",
+)
+ax.set_ylim(0)
+ax.legend()
+figures.show(
+    fig,
+    alt="The margin against the number of removed heads. Removing the least important first, the curve stays nearly flat up to a third of the heads; most important first, it falls at once.",
+    caption="A third of the heads is nearly free, if you know which. What is left at 72 comes from words alone: no attention at all.",
+)
+
+# %% [markdown] tags=["notes"]
+# The order was chosen on other sentences than those measured here. With no attention at all the word vectors and the MLPs still find most partners: an honest baseline.
+
+# %% [markdown]
+# A third of the heads is nearly free. And notice the right end: with *no* attention left, there is still some margin, because the words alone say a lot. Without that baseline we would have credited attention with it.
+#
+# ### More features than numbers: superposition
+#
+# Each head of MiniLM has 32 numbers for a query. Surely there are more than 32 things worth asking for. How can a narrow layer hold more features than it has numbers? Anthropic's toy model ([Elhage et al. 2022](https://arxiv.org/abs/2209.10652)) is small enough to see everything: $n = 5$ features go through $m = 2$ numbers and come back,
+#
+# $$h = Wx, \qquad x' = \operatorname{ReLU}(W^\top h + b), \qquad \text{loss} = \sum_i I_i\,(x_i - x'_i)^2 .$$
+#
+# | symbol | shape | meaning |
+# |---|---|---|
+# | $x$ | $(5,)$ | features in $[0, 1]$; each is 0 with probability $S$, the **sparsity** |
+# | $W$ | $(2, 5)$ | column $i$ is the arrow of feature $i$ |
+# | $W^\top W$ | $(5, 5)$ | what feature $j$ adds to the read-out of feature $i$: the interference |
+# | $I$ | $(5,)$ | importance, here $0.9^i$ |
+#
+# A linear model (principal components) would keep the two most important features and drop three. **Guess first:** what does this one do when features are rare?
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## More features than numbers
+#
+# Five features, two numbers, and back:
+#
+# $$x' = \operatorname{ReLU}(W^\top W x + b)$$
+#
+# A linear model keeps the two most important features. **Guess:** and this one, when features are rare?
+
+# %% tags=["nbval-ignore-output"]
+SPARSITY = torch.tensor(
+    [0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99]
+)
+toys = superposition.train(
+    features=5,
+    hidden=2,
+    sparsity=SPARSITY,
+    importance=0.9 ** torch.arange(5.0),
+)
+kept = (toys.kept > 0.5).sum(-1)
+print("share of zeros ", *(f"{s:5.2f}" for s in SPARSITY))
+print("features kept  ", *(f"{k:5d}" for k in kept))
+
+# %%
+print("dense features: 2 kept:", kept[0].item() == 2)
+print("90 % zeros or more: all 5 kept:", bool((kept[8:] == 5).all()))
+print("never fewer when sparser:", bool((kept.diff() >= 0).all()))
+
+# %% tags=["slide", "hide-input"]
+Superposition(
+    toys.weights,
+    toys.bias,
+    toys.sparsity,
+    toys.importance[0],
+    model=8,
+    title="Five features in two numbers",
+    caption="Pull the sparsity from 0 up. Then switch on two features at a time and look for ghosts. Last, train sparse and test dense.",
+)
+
+# %% [markdown] tags=["notes"]
+# At 0: two perpendicular arrows. In the middle: pairs of opposite arrows. At 90 %: a pentagon. Switch two neighbours on: ghosts appear. Why is it worth it? Because two at once are rare.
+
+# %% [markdown]
+# Dense features get two arrows at right angles, and three features are thrown away. As features become rare, first pairs share a line in opposite directions (a ReLU hides the negative half), and at last all five form a **pentagon**. It has a price: switch on two neighbours and a third one lights up that is not there. When
+# features are rare that hardly ever happens. Uncheck *same in the test* and feed a sparse model dense data: the loss explodes.
+#
+# ### A phase change
+#
+# Take the smallest case, two features and one number. The second feature has importance $r$ relative to the first. There are three things to do with it: drop it, give it the number for itself, or put both on one line in opposite directions. We train $11 \times 11$ models.
+
+# %% tags=["nbval-ignore-output"]
+DENSITY, RELATIVE = torch.logspace(0, -2, 11), torch.logspace(-1, 1, 11)
+importance = torch.stack([torch.ones(121), RELATIVE.repeat(11)], dim=-1)
+small = superposition.train(
+    features=2,
+    hidden=1,
+    sparsity=1 - DENSITY.repeat_interleave(11),
+    importance=importance,
+    steps=1500,
+    batch=128,
+)
+sizes = small.weights[:, 0].abs().unflatten(0, (11, 11))  # (density, r, 2)
+phase = (sizes > 0.5).long() @ torch.tensor(
+    [1, 2]
+)  # 1 first, 2 second, 3 both
+print(
+    f"dense, second half as important: {['', 'first only', 'second only', 'both'][phase[0, 3]]}"
+)
+print(
+    f"1 in 10, second half as important: {['', 'first only', 'second only', 'both'][phase[5, 3]]}"
+)
+
+# %%
+print("dense (density 1), both kept nowhere:", bool((phase[0] != 3).all()))
+print(
+    "density 0.1, both kept nearly everywhere:",
+    bool((phase[5] == 3).sum() >= 9),
+)
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(6.4, 4.2))
+ax.imshow(phase, cmap="cividis", vmin=0, vmax=3, aspect="auto")
+for (i, j), value in zip(
+    torch.cartesian_prod(torch.arange(11), torch.arange(11)).tolist(),
+    phase.flatten().tolist(),
+):
+    ax.text(
+        j,
+        i,
+        "·12±"[value],
+        ha="center",
+        va="center",
+        color="white" if value < 2 else "black",
+    )
+ax.set_xticks(range(0, 11, 5), ["0.1", "1", "10"])
+ax.set_yticks(range(0, 11, 5), ["1", "0.1", "0.01"])
+ax.set(
+    xlabel="importance of the second feature",
+    ylabel="density 1 − S",
+    title="1: first only, 2: second only, ±: both on one line",
+)
+figures.show(
+    fig,
+    alt="A map over importance and density. At the top, dense, the more important feature alone is kept; below a density of about a third both share one number, at all importances.",
+    caption="The border is sharp: a small change of density, and the model changes what it does altogether. That is why it is called a phase change.",
+)
+
+# %% [markdown]
+# The change is sudden. Above the border the less important feature does not exist for the model; just below it is there almost at full length. Why care, in a chapter on heads? Because a direction in a head's subspace need not be *one* thing, and a head need not have *one* job. Which brings us to the popular mistake.
+#
+# ## 6 · Misconceptions
+#
+# ### "Each head has a meaning"
+#
+# One reads that a head *is* the subject head, or the pronoun head. Head 0.2 really does one thing. So let us test the claim fairly: call a head *specialised* if one of our five jobs takes at least half of its attention on **each** of the three texts.
+
+# %%
+stack = {
+    role: torch.stack([scores[role] for scores in found]).amin(0)  # (6, 12)
+    for role in head_roles.ROLES
+}
+resting = stack["separator"] >= 0.5
+working = [r for r in head_roles.ROLES if r != "separator"]
+special = torch.stack([stack[r] for r in working]).amax(0) >= 0.5
+print("heads that rest on [CLS] and [SEP]:", int(resting.sum()), "of 72")
+print("heads with one of the other jobs:  ", int(special.sum()), "of 72")
+print(
+    "heads with no job of ours:         ",
+    int((~resting & ~special).sum()),
+    "of 72",
+)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## “Each head has a meaning”
+#
+# At least half of its attention goes to one job, on each of three texts:
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print("heads that rest on [CLS] and [SEP]:", int(resting.sum()), "of 72")
+print("heads with one of the other jobs:  ", int(special.sum()), "of 72")
+print(
+    "heads with no job of ours:         ",
+    int((~resting & ~special).sum()),
+    "of 72",
+)
+
+# %% [markdown] tags=["notes"]
+# A handful have a name. Most do something we have no name for, and one-at-a-time knock-out hardly notices the named ones either.
+
+# %%
+print("at most 8 of 72 have one of these four jobs:", int(special.sum()) <= 8)
+print(
+    "more than half have none of the five:",
+    int((~resting & ~special).sum()) > 36,
+)
+
+# %% [markdown]
+# A handful have a name, some rest, and **most do nothing that we have a name for**. They are not idle: together they carry the model. The famous heads are famous because they are the ones that can be photographed.
+#
+# ### "More heads cost more"
+#
+# Part 4 counted: not one operation more, not one parameter more. What more heads do cost is *width per head*. With $d_k = 1$ a head can only compare single numbers, and the table of scores has rank 1. So there is a limit, and it is set by $d_k$, not by the bill:
+
+# %%
+seed(0)
+for heads in (2, 16, 64):
+    q, k = torch.randn(2, 64, 64 // heads)  # 64 tokens, one of the heads
+    rank = torch.linalg.matrix_rank(q @ k.mT).item()
+    print(
+        f"{heads:2d} heads of width {64 // heads:2d}: a table of scores has rank {rank}"
+    )
+
+# %% [markdown]
+# ## 7 · Exercises
+#
+# Five exercises, from ★ to ★★★. `check` says in words what is wrong. Open the hints one at a time.
+
+# %% [markdown] tags=["exercise"] exercise="04.1"
+# ### Exercise 4.1 ★ · Cut the width into heads (10 min)
+#
+# Write `my_split(x, heads)`: $(\dots, L, E) \to (\dots, \text{heads}, L, D)$ with $D = E/\text{heads}$. Head $i$ gets columns $iD$ to $(i+1)D - 1$ of every token. Any number of leading axes, also none. Use torch or einops.
+
+
+# %% tags=["stub"] exercise="04.1"
+def my_split(x, heads):
+    """(..., L, E) -> (..., heads, L, E / heads)"""
+    blocks = ...  # (..., L, heads, D)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="04.1"
+# Two steps: first cut the last axis into two, then move one of them. `x.unflatten(-1, (a, b))` cuts; which of the two comes first, heads or $D$?
+
+# %% [markdown] tags=["hint"] exercise="04.1"
+# After the cut you have $(\dots, L, \text{heads}, D)$. `transpose` swaps two axes. Count them from the back, so that any number of leading axes will do.
+
+
+# %% tags=["solution"] exercise="04.1"
+def my_split(x, heads):
+    """(..., L, E) -> (..., heads, L, E / heads)"""
+    blocks = x.unflatten(-1, (heads, -1))  # (..., L, heads, D)
+    return blocks.transpose(-3, -2)
+
+
+# %% tags=["check"] exercise="04.1"
+check("04.1", my_split)
+
+# %% [markdown] tags=["exercise"] exercise="04.2"
+# ### Exercise 4.2 ★★ · Multi-head attention (15 min)
+#
+# Write `my_multi_head(x, w_q, w_k, w_v, w_o, heads)` for $x$ of shape $(\dots, L, E)$ and four matrices $(E, E)$, used as `x @ w`. You may use `my_split`. No mask, no bias.
+
+
+# %% tags=["stub"] exercise="04.2"
+def my_multi_head(x, w_q, w_k, w_v, w_o, heads):
+    """(..., L, E) -> (..., L, E)"""
+    q = ...  # (..., heads, L, D)
+    k = ...
+    v = ...
+    out = ...  # (..., heads, L, D)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="04.2"
+# Project first, with the whole matrix, and split the result. Then the attention of chapter 3, letter for letter: it does not care about leading axes.
+
+# %% [markdown] tags=["hint"] exercise="04.2"
+# Which width goes under the root? A dot product inside a head is a sum of $D$ terms.
+
+# %% [markdown] tags=["hint"] exercise="04.2"
+# To merge, undo the split in reverse order: swap heads and tokens back, then `flatten(-2)`. Only then comes `w_o`.
+
+
+# %% tags=["solution"] exercise="04.2"
+def my_multi_head(x, w_q, w_k, w_v, w_o, heads):
+    """(..., L, E) -> (..., L, E)"""
+    q = (x @ w_q).unflatten(-1, (heads, -1)).transpose(-3, -2)
+    k = (x @ w_k).unflatten(-1, (heads, -1)).transpose(-3, -2)
+    v = (x @ w_v).unflatten(-1, (heads, -1)).transpose(-3, -2)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    out = scores.softmax(dim=-1) @ v  # (..., heads, L, D)
+    return out.transpose(-3, -2).flatten(-2) @ w_o
+
+
+# %% tags=["check"] exercise="04.2"
+check("04.2", my_multi_head)
+
+# %% [markdown] tags=["exercise"] exercise="04.3"
+# ### Exercise 4.3 ★ · Find the previous-token head (10 min)
+#
+# Write `previous_token_score(attention)` for maps of shape $(\dots, L, L)$: how much attention a token gives to the one directly before it, averaged over all tokens that have one. The result has shape $(\dots)$. There are no special tokens here.
+
+
+# %% tags=["stub"] exercise="04.3"
+def previous_token_score(attention):
+    """(..., L, L) -> (...)"""
+    weights = ...  # (..., L - 1): attention[..., i, i - 1]
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="04.3"
+# Row $i$ is the query, column $j$ the key. Where in the table are the entries $(1, 0), (2, 1), (3, 2) \dots$?
+
+# %% [markdown] tags=["hint"] exercise="04.3"
+# On the diagonal below the main one. `torch.diagonal` takes an `offset`, and says which two axes with `dim1` and `dim2`.
+
+
+# %% tags=["solution"] exercise="04.3"
+def previous_token_score(attention):
+    """(..., L, L) -> (...)"""
+    weights = attention.diagonal(offset=-1, dim1=-2, dim2=-1)
+    return weights.mean(dim=-1)
+
+
+# %% tags=["check"] exercise="04.3"
+check("04.3", previous_token_score)
+
+# %% [markdown] tags=["exercise"] exercise="04.4"
+# ### Exercise 4.4 ★★ · Knock a head out (10 min)
+#
+# Just before $W^O$ the heads lie side by side in `merged`, shape $(\dots, L, E)$. Write `my_knock_out(merged, heads, gone)`: the blocks of the heads in the list `gone` become 0, everything else stays. Leave `merged` itself as it is. The list may be empty.
+
+
+# %% tags=["stub"] exercise="04.4"
+def my_knock_out(merged, heads, gone):
+    """(..., L, E) -> (..., L, E), silent where head is in gone"""
+    out = ...
+    for head in gone:
+        ...
+    return out
+
+
+# %% [markdown] tags=["hint"] exercise="04.4"
+# Which columns belong to head 2 when $E = 12$ and there are 4 heads? Write them down.
+
+# %% [markdown] tags=["hint"] exercise="04.4"
+# Columns 6, 7, 8: from `head * D` up to `(head + 1) * D`. Work on `merged.clone()`.
+
+
+# %% tags=["solution"] exercise="04.4"
+def my_knock_out(merged, heads, gone):
+    """(..., L, E) -> (..., L, E), silent where head is in gone"""
+    out = merged.clone()
+    width = merged.shape[-1] // heads
+    for head in gone:
+        out[..., head * width : (head + 1) * width] = 0
+    return out
+
+
+# %% tags=["check"] exercise="04.4"
+check("04.4", my_knock_out)
+
+# %% [markdown] tags=["exercise"] exercise="04.5"
+# ### Exercise 4.5 ★★★ · Room for one more feature (15 min)
+#
+# Be the toy model. Write `arrows(n)`: it returns $n$ arrows of length 1 in the plane as the columns of a $(2, n)$ tensor, such that the **largest cosine between two different arrows is as small as possible**. Many answers are right. Then ask yourself why the largest cosine counts, and not the
+# largest absolute value: what does the ReLU do with a cosine of $-1$?
+
+
+# %% tags=["stub"] exercise="04.5"
+def arrows(n):
+    """n unit arrows with as little interference as possible: (2, n)."""
+    angles = ...  # (n,)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="04.5"
+# Two arrows: opposite, cosine −1. Three: a Mercedes star, cosine −0.5. What did the toy model make of five?
+
+# %% [markdown] tags=["hint"] exercise="04.5"
+# A regular polygon: $n$ equal gaps on the full circle. `torch.arange(n)` times which angle? (With `linspace(0, 2π, n)` the first and the last arrow are the same.)
+
+
+# %% tags=["solution"] exercise="04.5"
+def arrows(n):
+    """n unit arrows with as little interference as possible: (2, n)."""
+    angles = torch.arange(n) * (2 * math.pi / n)  # (n,)
+    return torch.stack([angles.cos(), angles.sin()])
+
+
+# %% tags=["check"] exercise="04.5"
+check("04.5", arrows)
+
+# %% [markdown]
+# ### GPU exercise · How many heads?
+#
+# One more exercise has a notebook of its own: [heads at equal width](gpu_04_heads.ipynb). It measures speed and memory of 1 to 64 heads on your device, and trains each on a task that needs several looks at once.
+
+# %% [markdown] tags=["slide"]
+# ## 8 · Takeaways
+#
+# 1. **One softmax is one convex mixture.** Two things asked for at once need two rows of weights: two heads.
+# 2. **Heads are blocks of the width**, $d_k = E/h$. Cut, attend, paste, and $W^O$ adds up what they write.
+# 3. **They cost nothing extra**: the same parameters and operations for any $h$. Only the tables multiply.
+# 4. **A visible role is not importance.** The clearest head of MiniLM can go; a third of all heads can go together, if chosen well.
+# 5. **Layers keep more features than numbers** when features are rare. So a direction need not have one meaning.
+
+# %% [markdown]
+# ### Shapes and costs
+#
+# One layer, $L$ tokens, width $E$, $h$ heads of width $d_k = E/h$:
+#
+# | | shape | parameters | operations |
+# |---|---|---|---|
+# | $W_q$, $W_k$, $W_v$ | $(E, E)$ each | $3E^2$ | $6LE^2$ |
+# | $Q$, $K$, $V$, cut | $(h, L, d_k)$ each | | |
+# | scores, weights | $(h, L, L)$ | 0 | $2L^2E$ |
+# | heads | $(h, L, d_k)$ | 0 | $2L^2E$ |
+# | $W^O$ | $(E, E)$ | $E^2$ | $2LE^2$ |
+# | together | | $4E^2$, for any $h$ | $8LE^2 + 4L^2E$, for any $h$ |
+# | memory of the tables | $hL^2$ numbers: the only thing that grows with $h$ | | |
+#
+# ### Test yourself
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "Width 512, 8 heads. Which shape have the attention weights of one text with 20 tokens?",
+            "choices": [
+                {
+                    "text": "(8, 20, 20)",
+                    "correct": True,
+                    "why": "Each head has a whole table of its own, queries × keys.",
+                },
+                {
+                    "text": "(8, 20, 64)",
+                    "why": "That is the output of the heads: 20 tokens of width 64 each.",
+                },
+                {
+                    "text": "(20, 20)",
+                    "why": "That would be one head. Eight heads have eight tables.",
+                },
+                {
+                    "text": "(20, 8, 8)",
+                    "why": "Heads do not look at each other. Inside each, tokens look at tokens.",
+                },
+            ],
+        },
+        {
+            "question": "Why did the clerk with one head get exactly a quarter of the orders right?",
+            "choices": [
+                {
+                    "text": "It was too small",
+                    "why": "Twice the width changed nothing, and the proof holds for any width.",
+                },
+                {
+                    "text": "It answered one film always right and guessed the other out of four",
+                    "correct": True,
+                    "why": "One row of weights can prefer one film only. The second is a guess among 4 shelves.",
+                },
+                {
+                    "text": "It was trained too briefly",
+                    "why": "With the same steps two heads get everything right, and the proof does not mention training.",
+                },
+            ],
+        },
+        {
+            "question": "You go from 8 to 16 heads and keep the width. What doubles?",
+            "choices": [
+                {
+                    "text": "The number of parameters",
+                    "why": "The matrices stay (E, E).",
+                },
+                {
+                    "text": "The number of operations",
+                    "why": "Twice as many heads, each half as wide: the same products.",
+                },
+                {
+                    "text": "The number of attention tables",
+                    "correct": True,
+                    "why": "h tables of (L, L) instead of h/2. That is memory and softmax time, hardly operations.",
+                },
+            ],
+        },
+        {
+            "question": "`x` is (2, 10, 512). What is wrong with `x.reshape(2, 8, 10, 64)`?",
+            "choices": [
+                {
+                    "text": "It raises an error",
+                    "why": "The number of entries fits, so it runs. That is what makes the bug so common.",
+                },
+                {
+                    "text": "It mixes tokens: a head gets whole tokens instead of a slice of each",
+                    "correct": True,
+                    "why": "reshape never moves anything. Cut the last axis first, then swap heads and tokens.",
+                },
+                {
+                    "text": "Nothing",
+                    "why": "The shape is right and the numbers are not: compare them with rearrange.",
+                },
+            ],
+        },
+        {
+            "question": "A head looks at the previous token with a score of 0.99. What do you know about its importance?",
+            "choices": [
+                {
+                    "text": "It is important: it is so clear",
+                    "why": "Ours was as clear as can be, and knocking it out cost next to nothing.",
+                },
+                {
+                    "text": "Nothing yet: knock it out and measure",
+                    "correct": True,
+                    "why": "A map shows where a head looks, not what the model does with it.",
+                },
+                {
+                    "text": "It is useless: it ignores meaning",
+                    "why": "It may be a part of something larger. Only an experiment tells.",
+                },
+            ],
+        },
+        {
+            "question": "In the toy model, when do five features fit into two numbers?",
+            "choices": [
+                {
+                    "text": "When all of them are equally important",
+                    "why": "With dense features only two are kept, whatever their importance.",
+                },
+                {
+                    "text": "When they are rarely on at the same time",
+                    "correct": True,
+                    "why": "Interference only hurts when two arrows are on at once, and a ReLU with a bias hides the small rest.",
+                },
+                {
+                    "text": "Never: two numbers hold two features",
+                    "why": "That is true of a linear model. The ReLU makes the difference.",
+                },
+            ],
+        },
+        {
+            "question": "What is true of $W^O$? (Several are right.)",
+            "choices": [
+                {
+                    "text": "It lets every head write into the whole width",
+                    "correct": True,
+                    "why": "Cut into blocks of rows, it turns the concatenation into a sum over heads.",
+                },
+                {
+                    "text": "It decides where the heads look",
+                    "why": "Where they look is settled before, by W_q and W_k.",
+                },
+                {
+                    "text": "Without it, head 1 could never write where head 0 writes",
+                    "correct": True,
+                    "why": "Side by side, each head owns its own columns.",
+                },
+            ],
+        },
+    ],
+    title="Self-test: multi-head attention",
+    key="04",
+)
+
+# %% [markdown]
+# ### References
+#
+# - A. Vaswani and others (2017), [Attention Is All You Need](https://arxiv.org/abs/1706.03762): section 3.2.2, and the row on the number of heads in table 3.
+# - J. Vig (2019), [A Multiscale Visualization of Attention](https://arxiv.org/abs/1906.05714): bertviz.
+# - K. Clark and others (2019), [What Does BERT Look At?](https://arxiv.org/abs/1906.04341): roles of heads, found by measuring.
+# - P. Michel, O. Levy, G. Neubig (2019), [Are Sixteen Heads Really Better than One?](https://arxiv.org/abs/1905.10650), and E. Voita and others (2019), [Analyzing Multi-Head Self-Attention](https://arxiv.org/abs/1905.09418): pruning.
+# - N. Elhage and others (2021), [A Mathematical Framework for Transformer Circuits](https://transformer-circuits.pub/2021/framework/index.html): heads as a sum.
+# - N. Elhage and others (2022), [Toy Models of Superposition](https://arxiv.org/abs/2209.10652).
+# - S. Bhojanapalli and others (2020), [Low-Rank Bottleneck in Multi-head Attention Models](https://arxiv.org/abs/2002.07028): too many heads of too little width.
+#
+# **Next:** head 0.2 knows which word came before. Nothing in this chapter told it. Chapter 5 does.

@@ -126,13 +126,13 @@ def maps(*shape: int, seed: int = 0) -> Tensor:
 
 @previous_by_hand.property
 def a_head_that_looks_back_scores_high(answer: Answer) -> None:
-    # Token i gives 0.8 to i − 1 (token 0 to the last one) and 0.2 to itself.
-    back = 0.8 * torch.eye(5).roll(-1, 1) + 0.2 * torch.eye(5)
-    seen = answer(back)
-    if not close(seen, 0.8):
+    # Token i gives 0.8 to i − 1 (token 0 to the last one) and 0.2 to itself; then to i + 1.
+    back, ahead = (0.8 * torch.eye(5).roll(by, 1) + 0.2 * torch.eye(5) for by in (-1, 1))
+    seen = answer(torch.stack([back, ahead]))
+    if not close(seen, torch.tensor([0.8, 0.0])):
         raise Mistake(
-            "In a head where every token gives 0.8 to the one before it and 0.2 to itself, the "
-            f"score is {float(seen):.2f}, not 0.80.",
+            "In one head every token gives 0.8 to the token before it, in another to the one "
+            f"after it. The scores are {seen[0]:.2f} and {seen[1]:.2f}, expected 0.80 and 0.00.",
             likely="Row i is a query. Its previous token is column i − 1.",
         )
 

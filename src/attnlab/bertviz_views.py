@@ -28,6 +28,11 @@ DIGITS = 3  # a weight of 0.0004 is invisible, and every digit has to travel
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 # What bertviz calls as if require.js were there. Our libraries are: the callback runs at once.
 REQUIRE = "const require = {config() {}}, requirejs = (names, run) => run(jQuery, d3);"
+# model_view.js draws 970 pixels wide, wider than a page's column: let the browser scale it.
+FIT = """{ const drawing = document.querySelector("#vis svg");
+const [wide, high] = ["width", "height"].map((side) => drawing.getAttribute(side));
+drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+drawing.style.cssText = "width: 100%; min-width: 560px; height: auto"; }"""
 LIBRARIES = {
     "d3": ("mpld3", "js/d3.v5.min.js", "mpld3"),
     "jquery": ("xstatic.pkg.jquery", "data/jquery.slim.min.js", "XStatic-jQuery"),
@@ -37,8 +42,8 @@ LIBRARIES = {
 class View:
     """A view to display: HTML where there is HTML, and one line where there is not."""
 
-    def __init__(self, document: str, *, height: int, title: str) -> None:
-        self.document, self.height, self.title = document, height, title
+    def __init__(self, document: str, *, height: int, title: str, width: int = 0) -> None:
+        self.document, self.height, self.title, self.width = document, height, title, width
 
     def __repr__(self) -> str:
         return f"bertviz: {self.title}"
@@ -49,10 +54,13 @@ class View:
         double = inside.count('"') <= inside.count("'")
         quote, word = ('"', "&quot;") if double else ("'", "&#39;")
         inside = inside.replace(quote, word)
+        size = f"height: {self.height}px"
+        if self.width:  # the drawing scales with the page, and so does its frame
+            size = f"max-width: {self.width}px; aspect-ratio: {self.width} / {self.height}"
         return (
             f'<iframe sandbox="allow-scripts" loading="lazy" title="{html.escape(self.title)}" '
-            'style="width: 100%; border: 1px solid #8888; border-radius: 6px; background: white" '
-            f'height="{self.height}" srcdoc={quote}{inside}{quote}></iframe>'
+            'style="width: 100%; border: 1px solid #8888; border-radius: 6px; background: white; '
+            f'{size}" srcdoc={quote}{inside}{quote}></iframe>'
         )
 
 
@@ -105,7 +113,8 @@ def model_view(
     tall = max(len(chosen) * thumbnail + 38, len(tokens) * 18 + 55)
     return View(
         _document("model_view", '<div id="vis"></div>', params, "model view"),
-        height=round(tall) + 40,
+        height=round(tall) + 24,
+        width=970 + 24,
         title=f"model view of {len(chosen)} layers × {count} heads on {len(tokens)} tokens",
     )
 
@@ -137,6 +146,7 @@ def _document(script: str, body: str, params: dict[str, Any], title: str) -> str
     data = json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
     drawing = _drawing(script).replace("PYTHON_PARAMS", data, 1)
     parts = [_library("jquery"), _library("d3"), REQUIRE, drawing]
+    parts += [FIT] if script == "model_view" else []
     scripts = "".join(f"<script>{part}</script>" for part in parts)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'

@@ -11,6 +11,7 @@ from attnlab.bertviz_views import head_view, model_view
 from tests.browser import lab
 from tests.browser.serving import serving
 
+WAIT = 60_000  # milliseconds: the machine may be busy
 HOSTILE = [
     "</script><script>top.pwned = parent.pwned = window.pwned = 1</script>",
     "<img src=x onerror='parent.pwned = 1'>",
@@ -49,13 +50,13 @@ def look(page: Page, words: list[str]) -> None:
     """Both views are drawn, and answer to the mouse."""
     n = len(words)
     head, model = frame(page, 0), frame(page, 1)
-    expect(head.locator("svg text")).to_have_count(2 * n)
+    expect(head.locator("svg text")).to_have_count(2 * n, timeout=WAIT)
     expect(head.locator("#layer")).to_have_value("1")
     assert head.locator("#left text").first.text_content() == words[0]
     head.locator("#layer").select_option("0")
     expect(head.locator("svg line")).to_have_count(3 * n * n)
     page.locator("iframe").nth(1).scroll_into_view_if_needed()
-    expect(model.locator(".attn_background")).to_have_count(6)
+    expect(model.locator(".attn_background")).to_have_count(6, timeout=WAIT)
     expect(model.locator(".detail")).to_have_count(0)
     model.locator("svg > g > rect:last-child").first.click(force=True)
     expect(model.locator("text.detail")).to_have_text("Layer 0, Head 0")
@@ -91,8 +92,10 @@ def test_views_are_alive_after_the_first_run_in_jupyterlab(
         lab.wait_until_idle(page)
         lab.run_all(page)
         lab.wait_until_all_ran(page)
+        for place in (0, 1):  # a frame wakes up when it comes into sight
+            lab.output(page, place).scroll_into_view_if_needed()
         head = lab.output(page, 0).frame_locator("iframe")
-        expect(head.locator("#right text").last).to_have_text("</script>")
-        expect(head.locator("svg line")).to_have_count(3 * 4 * 4)
+        expect(head.locator("#right text").last).to_have_text("</script>", timeout=WAIT)
+        expect(head.locator("svg line")).to_have_count(3 * 4 * 4, timeout=WAIT)
         model = lab.output(page, 1).frame_locator("iframe")
-        expect(model.locator(".attn_background")).to_have_count(6)
+        expect(model.locator(".attn_background")).to_have_count(6, timeout=WAIT)

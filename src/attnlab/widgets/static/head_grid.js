@@ -61,7 +61,7 @@ function render(context) {
   const figure = frame(context, { name: "head-grid", numbers: state });
 
   const heat = slider({
-    label: "Temperature of this head", min: 0.1, max: 10, log: true, detents: [1], value: 1,
+    label: "Temperature", min: 0.1, max: 10, log: true, detents: [1], value: 1,
     format: (t) => t.toFixed(2),
     input: (t) => {
       const next = Float32Array.from(temperatures());
@@ -143,7 +143,7 @@ function render(context) {
     pen.putImageData(image, 0, 0);
   }
   function paintMap({ canvas }, rows, query, dead) {
-    const label = 78, top = 66, cell = Math.max(12, Math.min(26, Math.floor(300 / L)));
+    const label = 78, top = 66, cell = Math.max(11, Math.min(26, Math.floor(230 / L)));
     const pen = context2d(canvas, label + cell * L + 26, top + cell * L + 2), { theme } = figure;
     pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.font = "12px sans-serif";

@@ -435,7 +435,7 @@ function render(context) {
       const room = one.clientWidth - 2 || 320;
       place = paintMap(canvas, figure.theme, {
         map: data, rowWords: words.rows, columnWords: words.columns, grid: now.words.length + 1, room,
-        height: figure.root.dataset.size === "wide" ? 300 : 400, row, causal: block === "decoder", silent,
+        height: figure.root.dataset.size === "wide" ? 290 : 400, row, causal: block === "decoder", silent,
       });
     }
     const ranked = Array.from({ length: data.columns }, (_, j) => j).sort((a, b) => data.data[row * data.columns + b] - data.data[row * data.columns + a]);

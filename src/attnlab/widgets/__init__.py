@@ -1,5 +1,6 @@
 """Live figures: the same ES module in JupyterLab, Colab, slides and the static website."""
 
+from attnlab.widgets.alignment_explorer import AlignmentExplorer
 from attnlab.widgets.attention_heatmap import AttentionHeatmap
 from attnlab.widgets.attention_workbench import AttentionWorkbench
 from attnlab.widgets.beam_tree import BeamTree
@@ -24,6 +25,7 @@ from attnlab.widgets.transformer_stepper import TransformerStepper
 from attnlab.widgets.word_directions import WordDirections
 
 __all__ = [
+    "AlignmentExplorer",
     "AttentionHeatmap",
     "AttentionWorkbench",
     "BeamTree",

@@ -82,6 +82,8 @@ class GridEncoder(nn.Module):
 class Captioner(seq2seq.Seq2Seq):
     """RNNsearch with other eyes."""
 
+    config: Config
+
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.encoder = GridEncoder(config)  # type: ignore[assignment]

@@ -131,7 +131,7 @@ def test_the_page_stays_small() -> None:
 
 @pytest.fixture
 def opened(made_page: Callable[..., Page]) -> Live:
-    return Live(made_page(TransformerStepper(shipped())).locator("[data-widget]"))
+    return Live(made_page(TransformerStepper(shipped(), said=[])).locator("[data-widget]"))
 
 
 def press(live: Live, name: str) -> None:
@@ -248,7 +248,7 @@ def test_another_word_can_be_put_into_its_mouth(opened: Live) -> None:
 
 
 def test_draws_are_the_same_for_the_same_seed(made_page: Callable[..., Page]) -> None:
-    hot = {"sampling": True, "temperature": 6.0, "seed": 4}
+    hot: dict[str, Any] = {"said": [], "sampling": True, "temperature": 6.0, "seed": 4}
     page = made_page(*(TransformerStepper(shipped(), **hot) for _ in range(2)))
     said = []
     for index in range(2):

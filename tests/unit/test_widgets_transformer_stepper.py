@@ -38,6 +38,12 @@ def test_state_travels_as_json(translator):
     assert len(figure.alt) > 20
 
 
+def test_it_opens_after_three_words_of_the_model_unless_told_otherwise(translator):
+    own = translator.translate([["we", "love", "her"]])[0]
+    assert TransformerStepper(translator, "we love her").said == own[:3]
+    assert TransformerStepper(translator, "we love her", said=[]).said == []
+
+
 def test_a_new_sentence_starts_again(translator):
     figure = TransformerStepper(translator, "we love her", said=["nous"], row=0)
     figure.sentence = "we do not love her"

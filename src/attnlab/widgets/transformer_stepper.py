@@ -16,6 +16,7 @@ from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesh
 from attnlab.widgets.browser_translator import reading
 
 BLOCKS = ("encoder", "decoder", "cross")
+OPENING = 3  # French words that are there at first, unless `said` is given
 LONGEST = 24  # words: beyond, the maps are no longer legible
 
 
@@ -25,8 +26,8 @@ class TransformerStepper(LiveFigure):
     TransformerStepper.shipped("we show the trains to them", said=["nous", "leur"])
     TransformerStepper(translator, store="float32")      # one that was trained in the notebook
 
-    - `said`: the French words so far; Step adds one, chosen by `sampling` (with `temperature`,
-      `top_k`, `top_p` and `seed`) or the likeliest.
+    - `said`: the French words so far, three to begin with; Step adds the likeliest one, or with
+      `sampling` one that is drawn (`temperature`, `top_k`, `top_p`, `seed`).
     - `block`, `layer`, `head`: the head in focus, from 0; `row`: the word in focus, -1 = newest.
     - `off`: heads that are knocked out, such as "cross.1.3": decoder layer 1, head 3.
     """
@@ -85,6 +86,8 @@ class TransformerStepper(LiveFigure):
                 **traits,
             },
         )
+        if "said" not in traits:  # open in the middle, where there is something to see
+            self.said = translator.translate([reading(self.sentence)])[0][:OPENING]
 
     @classmethod
     def shipped(cls, sentence: str = "we show the trains to them", **traits: Any) -> Self:

@@ -10,6 +10,7 @@ from attnlab.widgets.chopper import Chopper
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
 from attnlab.widgets.gradient_through_time import GradientThroughTime
 from attnlab.widgets.head_grid import HeadGrid
+from attnlab.widgets.norm_axes import NormAxes
 from attnlab.widgets.path_length import PathLength
 from attnlab.widgets.position_similarity import PositionSimilarity
 from attnlab.widgets.pronouncer import Pronouncer
@@ -21,6 +22,7 @@ from attnlab.widgets.sinusoid_matrix import SinusoidMatrix
 from attnlab.widgets.softmax_temperature import SoftmaxTemperature
 from attnlab.widgets.superposition import Superposition
 from attnlab.widgets.timeline import Timeline
+from attnlab.widgets.token_sampler import TokenSampler
 from attnlab.widgets.transformer_stepper import TransformerStepper
 from attnlab.widgets.word_directions import WordDirections
 
@@ -35,6 +37,7 @@ __all__ = [
     "ExtrapolationPlot",
     "GradientThroughTime",
     "HeadGrid",
+    "NormAxes",
     "PathLength",
     "PositionSimilarity",
     "Pronouncer",
@@ -46,6 +49,7 @@ __all__ = [
     "SoftmaxTemperature",
     "Superposition",
     "Timeline",
+    "TokenSampler",
     "TransformerStepper",
     "WordDirections",
 ]

@@ -1,0 +1,28 @@
+"""The Transformer that the course ships keeps its bars: BLEU, alignment, size."""
+
+import pytest
+
+from attnlab import assets
+from attnlab.data.english_french import EnglishFrench
+from attnlab.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Translator:
+    return Translator.shipped("transformer")
+
+
+def test_it_translates(shipped):
+    """The bar is 99.5 on 400 sentences of 3 to 32 words; 150 are asked here, with some room."""
+    assert shipped.bleu(EnglishFrench(longest=32).take(150, "test")) >= 99.3
+
+
+def test_one_head_aligns(shipped):
+    """0.064 on 400 sentences: que and à are said while looking at the word that follows them."""
+    assert shipped.aer(EnglishFrench(longest=32).take(150, "test")) <= 0.075
+
+
+def test_it_fits_on_a_page(shipped):
+    assert assets.find("weights/transformer.safetensors").stat().st_size <= 1_100_000
+    config = shipped.model.config
+    assert (config.width, config.heads, config.layers, config.norm) == (64, 4, 2, "pre")

@@ -147,7 +147,7 @@ for name, row in seen.items():
 #
 # A recurrent network keeps a **state** $h$, its memory. At every step it mixes the memory with the new word, by the same rule each time:
 #
-# $$h_t = f(h_{t-1}, x_t), \qquad \text{in the simplest case} \qquad h_t = \tanh(W x_t + U h_{t-1} + b) .$$
+# $$h_t = f(h_{t-1}, x_t), \qquad \text{for example} \qquad h_t = \tanh(W x_t + U h_{t-1} + b) .$$
 #
 # | symbol | name | shape | in the toy below |
 # |---|---|---|---|
@@ -361,7 +361,7 @@ print("at least 98 % of 1000 fresh sentences right:", right >= 980)
 #
 # - Where does the answer turn? What did *not* do to the state *before* any opinion was heard?
 # - Press *not* to silence it. Which states change, and by how much (Δ)? Does the change fade while the fillers are read?
-# - Type your own: `the meal was never so very really awful`. How many fillers until it forgets?
+# - Type your own: `the meal was never so very really awful`. It was trained with three fillers at most. How many until it forgets? And what does it make of two negations?
 
 # %% tags=["slide", "hide-input"]
 RNNStepper(
@@ -569,7 +569,9 @@ figures.show(
 #
 # [Sutskever et al. 2014](https://arxiv.org/abs/1409.3215) and [Cho et al. 2014](https://arxiv.org/abs/1406.1078) put two RNNs together. The **encoder** reads the source and leaves a vector $c$. The **decoder** is a language model that starts from $c$:
 #
-# $$h_i = \text{GRU}(x_i, h_{i-1}), \quad c = h_S, \qquad s_t = \text{GRU}(y_{t-1}, s_{t-1}), \quad p(y_t \mid y_{<t}, x) = \operatorname{softmax}(W \tanh(R\,[s_t; c])) .$$
+# $$h_i = \text{GRU}(x_i, h_{i-1}), \qquad c = h_S,$$
+#
+# $$s_t = \text{GRU}(y_{t-1}, s_{t-1}), \qquad p(y_t \mid y_{<t}, x) = \operatorname{softmax}(W \tanh(R\,[s_t; c])) .$$
 #
 # Ours reads the source twice, forwards and backwards, and $c$ is both last states together. (Sutskever's network read it backwards only, to bring the first words closer.)
 #
@@ -1080,7 +1082,9 @@ check("01.1", my_rnn)
 #
 # With one bias only, and the weights stacked in the order $r$, $z$, $n$:
 #
-# $$r = \sigma(W_r x + U_r h + b_r), \quad z = \sigma(W_z x + U_z h + b_z), \quad n = \tanh(W_n x + b_n + r \odot (U_n h)), \quad h' = (1 - z) \odot n + z \odot h .$$
+# $$r = \sigma(W_r x + U_r h + b_r), \qquad z = \sigma(W_z x + U_z h + b_z),$$
+#
+# $$n = \tanh(W_n x + b_n + r \odot (U_n h)), \qquad h' = (1 - z) \odot n + z \odot h .$$
 #
 # `x` is $(\dots, E)$, `h` is $(\dots, H)$, `w` is $(3H, E)$, `u` is $(3H, H)$, `b` is $(3H,)$. Return $h'$. Before you run it: which value of $z$ makes the cell ignore the word?
 

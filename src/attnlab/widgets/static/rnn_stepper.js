@@ -114,7 +114,7 @@ function render(context) {
   const words = make("div.al-r-words", { role: "group", "aria-label": "Words: press one to silence it" });
   const inner = make("div.al-r-inner", {}, picture, words);
   const line = make("div"), strangers = make("div.al-r-strangers"), hint = make("div.al-r-hint", {},
-    "Colour and number: one entry of the state, from −1 (light on white, dark on black) to 1. Press a word to silence it: it is then read as zeros.");
+    "Each cell is one entry of the state, between −1 and 1; the colour follows the number. Press a word to silence it: it is then read as zeros.");
   figure.body.append(make("div.al-r-scroll", {}, inner), make("div.al-readout", {}, line, strangers), hint);
   let size = 680;
 

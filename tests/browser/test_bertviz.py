@@ -99,3 +99,4 @@ def test_views_are_alive_after_the_first_run_in_jupyterlab(
         expect(head.locator("svg line")).to_have_count(3 * 4 * 4, timeout=WAIT)
         model = lab.output(page, 1).frame_locator("iframe")
         expect(model.locator(".attn_background")).to_have_count(6, timeout=WAIT)
+        page.close()  # before its server goes away

@@ -18,7 +18,6 @@ from attnlab.widgets import TransformerStepper, static_page
 from attnlab.widgets.base import bundle
 from tests.browser import play
 from tests.browser.figures.transformer_stepper import (
-    WEIGHTS,
     Seen,
     as_sent,
     shipped,
@@ -28,7 +27,6 @@ from tests.browser.figures.transformer_stepper import (
 from tests.browser.live import Live, settle, wait_until_alive
 
 TOLERANCE = 1e-4
-trained = pytest.mark.skipif(not WEIGHTS.is_file(), reason="the weights are not shipped yet")
 OPEN = """async ([source, sent]) => {
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   window.transformer = await import(url);
@@ -146,7 +144,6 @@ def enter(live: Live, text: str) -> None:
     settle(live.page)
 
 
-@trained
 def test_step_back_end_start(opened: Live) -> None:
     for _ in range(3):
         press(opened, "Step ›")
@@ -182,7 +179,6 @@ def test_play_goes_on_by_itself_until_paused(opened: Live) -> None:
     play.check(opened)
 
 
-@trained
 def test_a_new_sentence_is_translated_as_it_is_typed(opened: Live) -> None:
     enter(opened, "We don't love her.")
     opened.page.wait_for_function(
@@ -221,7 +217,6 @@ def test_a_near_word_is_offered_and_taken(opened: Live) -> None:
     expect(opened.place.locator(".al-tf-note")).to_be_hidden()
 
 
-@trained
 def test_without_cross_attention_the_translation_is_lost(opened: Live) -> None:
     press(opened, "To the end")
     whole = opened.numbers()["said"]

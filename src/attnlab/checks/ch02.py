@@ -1,0 +1,280 @@
+"""Chapter 2, Bahdanau alignment: what its five exercises must satisfy.
+
+Sizes are unequal everywhere (T ≠ S, widths differ), so that a transposition cannot pass unseen.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.checks import ch02_suspects as known
+from attnlab.checks.answer import Answer
+from attnlab.checks.compare import close, numbers
+from attnlab.checks.exercise import Exercise
+from attnlab.checks.explain import Mistake
+
+# 02.1 ────────────────────────────────────────────────────────────────────────────────────────────
+
+context = Exercise(
+    "02.1",
+    title="A context for every word",
+    call="my_context(e, h)",
+    returns="one context for each target word, shape (…, T, W)",
+    reference=known.context,
+    suspects=known.CONTEXT,
+    lesson="Every target word gets its own mean of the annotations. That is all that attention "
+    "adds to the translator.",
+)
+
+
+@context.property
+def there_is_one_context_for_each_target_word(answer: Answer) -> None:
+    answer(numbers(3, 5), numbers(5, 4, seed=1))
+
+
+@context.property
+def equal_annotations_give_that_annotation(answer: Answer) -> None:
+    seen = answer(numbers(3, 5), torch.ones(5, 4) * 2.5)
+    if not close(seen, 2.5):
+        raise Mistake(
+            f"When every annotation is 2.5, so is every mean of them, but row 0 is "
+            f"{seen[0, 0]:.3f}.",
+            likely="The weights of a row have to sum to 1: a softmax along the last axis.",
+        )
+
+
+@context.property
+def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
+    answer.must_match(
+        numbers(3, 5), numbers(5, 4, seed=1), likely="Weights first, softmax(e), then weights @ h."
+    )
+
+
+@context.property
+def a_batch_may_come_first(answer: Answer) -> None:
+    answer.must_match(numbers(2, 3, 5), numbers(2, 5, 4, seed=1))
+
+
+# 02.2 ────────────────────────────────────────────────────────────────────────────────────────────
+
+additive_score = Exercise(
+    "02.2",
+    title="The additive score",
+    call="my_additive_score(s, h, w, u, v)",
+    returns="scores of shape (…, T, S)",
+    reference=known.additive,
+    suspects=known.ADDITIVE,
+    lesson="A tiny network looks at every pair of target state and source word.",
+)
+
+
+def two_sides(*front: int) -> tuple[Tensor, ...]:
+    """States (…, 3, 4), annotations (…, 5, 6), and the network's three arrays."""
+    return (
+        numbers(*front, 3, 4),
+        numbers(*front, 5, 6, seed=1),
+        numbers(4, 7, seed=2),
+        numbers(6, 7, seed=3),
+        numbers(7, seed=4),
+    )
+
+
+@additive_score.property
+def there_is_one_score_for_each_pair(answer: Answer) -> None:
+    answer(*two_sides())
+
+
+@additive_score.property
+def the_numbers_are_right(answer: Answer) -> None:
+    answer.must_match(
+        *two_sides(),
+        likely="For one pair: tanh(s_t W + h_i U), seven numbers, then their product with v.",
+    )
+
+
+@additive_score.property
+def a_batch_comes_in_front(answer: Answer) -> None:
+    answer.must_match(
+        *two_sides(2),
+        likely="Without a batch it was right. Count axes from the back: unsqueeze(-2), "
+        "unsqueeze(-3).",
+    )
+
+
+@additive_score.property
+def training_goes_through_it(answer: Answer) -> None:
+    answer.gradients_must_match(*two_sides())
+
+
+# 02.3 ────────────────────────────────────────────────────────────────────────────────────────────
+
+error_rate = Exercise(
+    "02.3",
+    title="The alignment error rate",
+    call="my_aer(alpha, sure, possible)",
+    returns="one rate for each sentence, shape (…)",
+    reference=known.aer,
+    suspects=known.AER,
+    lesson="Sure links are asked for, possible ones allowed: a word with two right places may "
+    "look at either.",
+)
+
+
+def gold(*front: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Weights (…, 4, 6). Looks 0 and 1 of four are sure, look 2 is only possible, look 3 wrong."""
+    alpha = (2 * numbers(*front, 4, 6)).softmax(-1)
+    best = known.links(alpha)
+    sure = (numbers(*front, 4, 6, seed=1) > 0.9) & ~best
+    possible = (numbers(*front, 4, 6, seed=2) > 0.4) & ~best
+    sure[..., :2, :] |= best[..., :2, :]
+    possible = possible | sure
+    possible[..., 2, :] |= best[..., 2, :]
+    return alpha, sure, possible
+
+
+@error_rate.property
+def a_perfect_alignment_has_rate_zero(answer: Answer) -> None:
+    order = torch.tensor([[0, 2, 1, 3], [3, 0, 1, 2]])  # two sentences
+    alpha = torch.eye(4, 6)[order] * 0.8 + 0.03  # (2, 4, 6)
+    sure = known.links(alpha)
+    seen = answer(alpha, sure, sure)
+    if not close(seen, 0.0):
+        raise Mistake(
+            "Every word looks at its gold place, so the rate is 0, but there is "
+            f"{seen[0].item():.3f}."
+        )
+
+
+@error_rate.property
+def the_rate_is_that_of_och_and_ney(answer: Answer) -> None:
+    answer.must_match(*gold(), likely="1 − (|A∩S| + |A∩P|) / (|A| + |S|), with |A| = T links.")
+
+
+@error_rate.property
+def a_flat_row_still_has_one_link(answer: Answer) -> None:
+    alpha, sure, possible = gold()
+    flat = alpha / 4 + (1 - alpha.sum(-1, keepdim=True) / 4) / 6  # no weight above one half
+    answer.must_match(flat, sure, possible, likely="Each target word makes exactly one link.")
+
+
+@error_rate.property
+def each_sentence_of_a_batch_has_its_own_rate(answer: Answer) -> None:
+    answer.must_match(*gold(3), likely="Sum over the last two axes only.")
+
+
+# 02.4 ────────────────────────────────────────────────────────────────────────────────────────────
+
+gru_weights = Exercise(
+    "02.4",
+    title="The attention hidden in a GRU",
+    call="my_gru_weights(z)",
+    returns="one weight for each step and each entry of the state, shape (…, T, H)",
+    reference=known.gate_weights,
+    suspects=known.GATES,
+    lesson="A GRU is a weighted sum of its candidates, and its weights fade with every step. "
+    "Attention sets them free.",
+)
+
+
+def gates(*shape: int, seed: int = 0) -> Tensor:
+    return torch.sigmoid(numbers(*shape, seed=seed))
+
+
+@gru_weights.property
+def there_is_one_weight_for_each_gate(answer: Answer) -> None:
+    answer(gates(5, 3))
+
+
+@gru_weights.property
+def one_step_is_one_minus_z(answer: Answer) -> None:
+    answer.must_match(gates(1, 3), likely="After a single step h_1 = (1 − z_1) n_1 + z_1 h_0.")
+
+
+@gru_weights.property
+def the_weighted_sum_of_candidates_is_the_last_state(answer: Answer) -> None:
+    z, n = gates(5, 3), numbers(5, 3, seed=1)
+    h = torch.zeros(3)
+    for gate, candidate in zip(z, n, strict=True):
+        h = (1 - gate) * candidate + gate * h
+    seen = (answer(z) * n).sum(-2)
+    if not close(seen, h):
+        raise Mistake(
+            f"The weighted sum of the candidates is {seen[0]:.3f} in its first entry, but the GRU "
+            f"ends with {h[0]:.3f}.",
+            likely="Follow candidate 1: it enters with 1 − z_1, then step 2 keeps z_2 of it, "
+            "step 3 keeps z_3 of that …",
+        )
+
+
+@gru_weights.property
+def and_every_weight_is_right(answer: Answer) -> None:
+    answer.must_match(gates(6, 2, seed=2))
+
+
+@gru_weights.property
+def a_closed_gate_is_no_trouble(answer: Answer) -> None:
+    z = gates(4, 3)
+    z[2, 1] = 0.0  # everything before step 2 is forgotten in entry 1
+    try:
+        answer.must_match(z)
+    except Mistake as mistake:
+        raise Mistake(
+            mistake.seen,
+            likely="One gate is exactly 0. A division by z, or its logarithm, breaks there.",
+        ) from None
+
+
+@gru_weights.property
+def a_batch_goes_first(answer: Answer) -> None:
+    answer.must_match(gates(2, 5, 3))
+
+
+# 02.5 ────────────────────────────────────────────────────────────────────────────────────────────
+
+local_attention = Exercise(
+    "02.5",
+    title="Content and location",
+    call="my_local_weights(e, p, d)",
+    returns="weights of shape (…, T, S)",
+    reference=known.local,
+    suspects=known.LOCAL,
+    lesson="The window says where to look, the softmax what to look for, and the Gaussian prefers "
+    "the middle.",
+)
+
+
+@local_attention.property
+def there_is_one_weight_for_each_target_and_source_word(answer: Answer) -> None:
+    answer(numbers(3, 8), torch.tensor([1.0, 4.5, 6.0]), 2)
+
+
+@local_attention.property
+def nothing_outside_the_window(answer: Answer) -> None:
+    seen = answer(numbers(3, 8), torch.tensor([1.0, 4.5, 6.0]), 2)
+    if bool((seen[0, 4:] != 0).any()):
+        raise Mistake(
+            f"Word 0 looks around place 1 with d = 2, so places 4 to 7 get 0, but place 4 has "
+            f"{seen[0, 4]:.3f}.",
+            likely="Hide the scores outside |i − p| ≤ d with −inf before the softmax.",
+        )
+
+
+@local_attention.property
+def the_weights_inside_are_right(answer: Answer) -> None:
+    answer.must_match(
+        numbers(3, 8),
+        torch.tensor([1.0, 4.5, 6.0]),
+        2,
+        likely="softmax inside the window, times exp(−(i − p)² / 2σ²) with σ = d / 2.",
+    )
+
+
+@local_attention.property
+def another_window_at_the_edges(answer: Answer) -> None:
+    answer.must_match(numbers(4, 9, seed=1), torch.tensor([0.0, 8.0, 3.3, 5.0]), 3)
+
+
+@local_attention.property
+def a_batch_in_front(answer: Answer) -> None:
+    answer.must_match(numbers(2, 3, 8), torch.tensor([[1.0, 4.5, 6.0], [7.0, 0.4, 3.0]]), 2)

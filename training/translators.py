@@ -4,35 +4,21 @@
     python training/translators.py --kind additive --steps 500 --folder /tmp/try
 
 Sentences of 3 to 32 English words, the same for both, and the same sizes. The one with attention
-has some target words hidden while it trains, so that it has to look at the source for them. At the
-end it is trained a little more with neighbours out of sight: its looks get sharper.
+has some target words hidden while it trains, so that it has to look at the source for them.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from attnlab import assets, reproducible, training
-from attnlab.data import Batch, batches, collate
+from attnlab.data import batches, collate
 from attnlab.data.english_french import EnglishFrench
 from attnlab.seq2seq import Config, Seq2Seq
 from attnlab.translator import Translator
 
 NAMES = {"none": "fixed_context", "additive": "rnnsearch"}
-
-
-def localise(path: Path, data: Iterator[Batch], evaluate: Callable, steps: int = 1500) -> None:
-    """A second, short training in which half of the annotations know only their own word."""
-    first = Translator.load(path)
-    model = Seq2Seq(replace(first.model.config, alone=0.5))
-    model.load_state_dict(first.model.state_dict())
-    history = training.fit(
-        model, data, steps=steps, lr=1.5e-3, evaluate=evaluate, every=500, progress=False
-    )
-    Translator(model, first.source, first.target).save(path, store="int8", steps=history.steps)
 
 
 def main() -> None:
@@ -81,8 +67,6 @@ def main() -> None:
             progress=False,
         )
         translator.save(path, store="int8", steps=history.steps)
-        if kind != "none":
-            localise(path, batches(sentences, source, target, size=48, seed=1), evaluate)
         shipped = Translator.load(path)  # measure what is shipped, not what was trained
         line = f"{kind}: {history.seconds:.0f} CPU seconds, BLEU {shipped.bleu(test):.1f}"
         print(line if kind == "none" else f"{line}, AER {shipped.aer(test):.4f}", flush=True)

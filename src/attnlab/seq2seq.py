@@ -44,7 +44,6 @@ class Config:
     hidden: int = 128
     dropout: float = 0.0
     word_dropout: float = 0.0  # in training, this share of the words y_{t-1} is not read
-    alone: float = 0.0  # in training, this share of the annotations knows only its own word
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -79,7 +78,6 @@ class Encoder(nn.Module):
         self.embedding = nn.Embedding(config.source_words, config.embedding, padding_idx=PAD)
         self.gru = nn.GRU(config.embedding, config.hidden, batch_first=True, bidirectional=True)
         self.dropout = nn.Dropout(config.dropout)
-        self.alone = config.alone
 
     def forward(self, source: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S), (B,) -> annotations (B, S, 2H), summary (B, 2H)."""
@@ -92,19 +90,7 @@ class Encoder(nn.Module):
             states, _ = pad_packed_sequence(
                 packed_states, batch_first=True, total_length=source.shape[1]
             )
-        return self.dropout(self._isolate(states, x)), torch.cat([last[0], last[1]], dim=-1)
-
-    def _isolate(self, states: Tensor, x: Tensor) -> Tensor:
-        """While training, let some annotations know nothing of their neighbours.
-
-        In "saw us", the annotation of "saw" knows of "us", and attention may look at either to say
-        "nous". Where neighbours cannot be trusted to tell, it has to look at the word itself.
-        """
-        if not (self.training and self.alone):
-            return states
-        own, _ = self.gru(x.reshape(-1, 1, x.shape[-1]))  # every word as a sentence of one
-        chosen = torch.rand(x.shape[:2], device=x.device) < self.alone
-        return torch.where(chosen.unsqueeze(-1), own.view_as(states), states)
+        return self.dropout(states), torch.cat([last[0], last[1]], dim=-1)
 
 
 class FixedContext(nn.Module):

@@ -29,7 +29,7 @@ class AlignmentExplorer(LiveFigure):
     figure = "alignment_explorer"
     _esm, _css = bundle("alignment_explorer"), stylesheet("alignment_explorer")
 
-    sentences = List().tag(sync=True)  # {"source", "target", "sure", "possible"}, end marks added
+    sentences = List(Dict()).tag(sync=True)  # source, target, sure, possible; with end marks
     names = List(Unicode()).tag(sync=True)
     aer = Dict().tag(sync=True)
     logs = Array((1,))  # log α of every name and every sentence, one after the other, row by row

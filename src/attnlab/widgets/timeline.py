@@ -34,7 +34,7 @@ class Timeline(LiveFigure):
         events = proposal["value"]
         if not events:
             raise FigureError("there are no events: give at least one.")
-        checked = []
+        checked: list[dict[str, Any]] = []
         for place, event in enumerate(events):
             missing = [key for key in KEYS if key not in event]
             if missing:

@@ -10,7 +10,6 @@ import pytest
 import torch
 from playwright.sync_api import Page
 
-from attnlab import assets
 from attnlab.data import Pair, collate, pronunciation
 from attnlab.data.english_french import EnglishFrench
 from attnlab.translator import Translator
@@ -46,13 +45,6 @@ RUN = """([source, targetIn]) => {
 COUNT = 200
 
 
-def need(*names: str) -> None:
-    """A checkpoint that is not carried yet cannot be compared; once it is, it must be."""
-    missing = [name for name in names if f"weights/{name}.safetensors" not in assets.manifest()]
-    if missing:
-        pytest.skip(f"not shipped: {', '.join(missing)}")
-
-
 def sentences(name: str) -> list[Pair]:
     """Held-out pairs: sentences of 3 to 30 words, or words of the dictionary."""
     if name == "pronunciation":
@@ -64,7 +56,6 @@ def sentences(name: str) -> list[Pair]:
 def test_a_shipped_model_says_on_a_page_what_it_says_in_torch(
     name: str, made_page: Callable[..., Page]
 ) -> None:
-    need(name)
     translator, pairs = Translator.shipped(name), sentences(name)
     page = made_page()
     page.evaluate(LOAD, [bundle("seq2seq_model"), translator.to_browser()])
@@ -89,7 +80,6 @@ def test_a_shipped_model_says_on_a_page_what_it_says_in_torch(
 def test_the_shipped_figures_are_light_and_follow_the_hand(
     made_page: Callable[..., Page], shoot: Callable[..., object]
 ) -> None:
-    need("rnnsearch", "fixed_context", "pronunciation")
     figures = [BrowserTranslator.shipped(), Pronouncer.shipped()]
     assert len(figures[0].to_html()) < 1.5e6, "the translator is too heavy for a page"
     assert len(figures[1].to_html()) < 1.2e6
@@ -102,7 +92,6 @@ def test_the_shipped_figures_are_light_and_follow_the_hand(
 def test_attention_off_fails_on_a_long_sentence_and_on_does_not(
     made_page: Callable[..., Page],
 ) -> None:
-    need("rnnsearch", "fixed_context")
     page = made_page(BrowserTranslator.shipped())
     live = Live(page.locator("[data-widget]"))
     long = live.place.locator("select option").last.get_attribute("value")

@@ -834,7 +834,7 @@ ax.set(
 )
 figures.show(
     fig,
-    alt="A map over importance and density. At the top, dense, the more important feature alone is kept; below a density of about a third both share one number, at all importances.",
+    alt="A map over importance and density. At the top, dense, the more important feature alone is kept; further down both share one number: first where they matter alike, then, from a density of about 0.15 on, everywhere.",
     caption="The border is sharp: a small change of density, and the model changes what it does altogether. That is why it is called a phase change.",
 )
 

@@ -1,0 +1,179 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 6
+#     gpu: true
+#     title: Train a base-size Transformer
+#     minutes: 45
+#     summary: The sizes of the 2017 paper, mixed precision, torch.compile and the paper's warm-up, on real sentence pairs if you have them.
+# ---
+
+# %% [markdown]
+# # 6 · GPU exercise: train a base-size Transformer
+#
+# [Chapter 6](06_transformer.ipynb) trained a model of width 64. Here you train the **base** model of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762): width 512, 8 heads, 6 + 6 blocks, post-norm with warm-up, dropout and label smoothing 0.1. You
+# measure what mixed precision and `torch.compile` are worth on your card.
+#
+# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+
+# %%
+import time
+from pathlib import Path
+
+import torch
+
+from attnlab import training
+from attnlab.data import batches
+from attnlab.data.english_french import EnglishFrench
+from attnlab.data.pairs import PairFile
+from attnlab.reproducible import seed
+from attnlab.transformer import Config, Transformer
+from attnlab.translator import Translator
+
+# %% tags=["nbval-ignore-output"]
+if torch.cuda.is_available():
+    device, width, heads, layers = "cuda", 512, 8, 6
+    sentences, longest, size, steps = 200_000, 32, 256, 6000
+    half = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    found = torch.cuda.get_device_name()
+    expect = "the base model. Timing first, then some minutes of training."
+else:
+    device, width, heads, layers = "cpu", 32, 2, 1
+    sentences, longest, size, steps = 400, 6, 16, 20
+    half = torch.bfloat16
+    found = "no GPU, so the CPU"
+    expect = "a toy of width 32, to see that everything runs. A few seconds."
+
+print(f"Device found: {found}.")
+print(f"What to expect: {expect}")
+
+# %% [markdown]
+# ## The data
+#
+# Real pairs, if there is a file of them: download *French – English* from manythings.org/anki, unpack it, and put `fra.txt` beside this notebook (in Colab: drag it into the file panel). Without the file the course's own grammar is used: it is
+# endless, and has no real life in it.
+
+# %%
+FILE = Path("fra.txt")
+if FILE.is_file():
+    corpus = PairFile(FILE, longest=longest, smallest=2)
+else:
+    corpus = EnglishFrench(longest=longest)
+pairs, test = corpus.take(sentences), corpus.take(100, "test")
+source, target = corpus.vocabularies()
+print(f"{len(pairs)} pairs, {len(source)} and {len(target)} words")
+
+# %%
+config = Config(
+    words=len(target),
+    source_words=len(source),
+    width=width,
+    heads=heads,
+    layers=layers,
+    norm="post",
+    dropout=0.1,
+)
+seed(0)
+model = Transformer(config).to(device)
+size_in_millions = sum(p.numel() for p in model.parameters()) / 1e6
+print(f"{size_in_millions:.2f} million parameters")
+
+# %% [markdown]
+# ## Faster: half the bits, and compiled
+#
+# **Mixed precision** computes products in 16 bits and keeps the weights in 32. The loss is taken in 32 bits: a softmax over thousands of words needs them. bfloat16 has the range of float32 and needs no loss scaling; on older cards
+# with float16 only, very small gradients may vanish, and a `GradScaler` is the cure.
+#
+# `torch.compile` fuses many small operations into few. It needs a compiler on the machine, takes a while at the first call and again whenever a shape is new. **Guess first:** how much does each of the two bring on your device?
+
+
+# %%
+def mixed(batch, forward):
+    """The loss, with products in 16 bits."""
+    with torch.autocast(device, dtype=half):
+        logits = forward(batch)
+    return loss_of(logits.float(), batch)
+
+
+def loss_of(logits, batch):
+    return torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1),
+        batch.target_out.flatten(),
+        ignore_index=0,
+        label_smoothing=0.1,
+    )
+
+
+def time_of(measure, rounds=10):
+    """Milliseconds of one forward and backward pass, after a warm-up."""
+    stream = batches(pairs, source, target, size=size, seed=1)
+    batch = next(stream).to(device)
+    for round_ in range(rounds + 3):
+        if round_ == 3:
+            wait()
+            start = time.perf_counter()
+        model.zero_grad()
+        measure(batch).backward()
+    wait()
+    return 1e3 * (time.perf_counter() - start) / rounds
+
+
+def wait():
+    """A GPU works in the background: wait until it is done."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+# %% tags=["nbval-ignore-output"]
+model.train()
+ways = {
+    "float32": lambda batch: loss_of(model(batch), batch),
+    "mixed": lambda batch: mixed(batch, model),
+}
+if device == "cuda":
+    fast = torch.compile(model, dynamic=True)
+    ways["mixed, compiled"] = lambda batch: mixed(batch, fast)
+rounds = 10 if device == "cuda" else 2
+for name, measure in ways.items():
+    print(f"{name:16} {time_of(measure, rounds):7.1f} ms")
+
+# %% [markdown]
+# On a CPU mixed precision is often *slower*: it has no hardware for it. On a GPU with tensor cores both should help; how much depends on the card, so look at your own numbers.
+#
+# ## Train
+#
+# The paper's schedule: up for 4 % of the training, then down as $1/\sqrt{\text{step}}$.
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+translator = Translator(Transformer(config).to(device), source, target)
+model = translator.model
+history = training.fit(
+    model,
+    batches(pairs, source, target, size=size, seed=0),
+    loss=lambda batch: (
+        mixed(batch, model)
+        if device == "cuda"
+        else model.loss(batch, label_smoothing=0.1)
+    ),
+    steps=steps,
+    lr=width**-0.5 * 0.016 if device == "cuda" else 1e-3,
+    schedule=training.inverse_sqrt,
+)
+model.cpu()
+print(f"{history.steps} steps, loss {history.smooth():.2f}")
+print(f"BLEU of 100 test sentences: {translator.bleu(test):.1f}")
+
+# %%
+print("the loss fell:", history.smooth(5) < history.losses[0])
+
+# %% [markdown]
+# ## Your turn
+#
+# 1. Train with `norm="post"` and `schedule=training.constant`. What does the loss do without the warm-up? Then the same with `norm="pre"`.
+# 2. Set `label_smoothing` to 0. The training loss falls lower. Does BLEU follow?
+# 3. Let the batch grow until the memory is full (`torch.cuda.max_memory_allocated()`), with and without mixed precision. What grows with the batch, and what does not?
+# 4. With `fra.txt`: look at ten translations that are wrong. How many of them are other good translations? That is why BLEU on real data stays far from 100.

@@ -1,0 +1,252 @@
+"""Chapter 6, the Transformer: what its five exercises must satisfy, and what mistakes are called.
+
+Sizes are unequal everywhere, but for the first case of 06.5: there all widths agree, so that a
+forgotten matrix still gives a result to recognise it by.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.answer import Answer
+from attnlab.checks.ch06_suspects import (
+    CACHED,
+    LAYER_NORM,
+    NUCLEUS,
+    RATES,
+    SMOOTHED,
+    cached,
+    layer_norm,
+    nucleus,
+    rates,
+    smoothed,
+)
+from attnlab.checks.compare import close, numbers
+from attnlab.checks.exercise import Exercise
+from attnlab.checks.explain import Mistake
+
+# 06.1 ────────────────────────────────────────────────────────────────────────────────────────────
+
+layer_norm_by_hand = Exercise(
+    "06.1",
+    title="LayerNorm by hand",
+    call="my_layer_norm(x, gain, shift, eps)",
+    returns="a tensor of the shape of x",
+    reference=layer_norm,
+    suspects=LAYER_NORM,
+    lesson="Mean and variance of each token's own features; no other token has a say.",
+)
+
+
+def norm_case(*front: int, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor, float]:
+    return numbers(*front, 4) * 2 + 1, numbers(4, seed=1), numbers(4, seed=2), eps
+
+
+@layer_norm_by_hand.property
+def the_shape_stays(answer: Answer) -> None:
+    answer(*norm_case(3))
+
+
+@layer_norm_by_hand.property
+def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
+    answer.must_match(
+        *norm_case(3), likely="Mean and variance over the last axis, `keepdim=True`, eps inside √."
+    )
+
+
+@layer_norm_by_hand.property
+def eps_is_added_to_the_variance(answer: Answer) -> None:
+    answer.must_match(*norm_case(3, eps=0.5))
+
+
+@layer_norm_by_hand.property
+def a_batch_may_come_first(answer: Answer) -> None:
+    answer.must_match(*norm_case(2, 3))
+    answer.must_match(*norm_case(2, 5, 3))
+
+
+@layer_norm_by_hand.property
+def a_constant_token_is_no_problem(answer: Answer) -> None:
+    answer.must_match(torch.full((2, 4), 3.0), torch.ones(4), torch.zeros(4), 1e-5)
+
+
+# 06.2 ────────────────────────────────────────────────────────────────────────────────────────────
+
+warm_up_rates = Exercise(
+    "06.2",
+    title="Warm up, then cool down",
+    call="my_rates(steps, width, warm_up)",
+    returns="one rate a step, shape (N,)",
+    reference=rates,
+    suspects=RATES,
+    lesson="Two curves that meet at step = warm_up, and the lower one counts.",
+)
+
+
+@warm_up_rates.property
+def there_is_one_rate_for_each_step(answer: Answer) -> None:
+    answer(torch.arange(1, 8), 512, 4)
+
+
+@warm_up_rates.property
+def the_way_up_is_a_straight_line(answer: Answer) -> None:
+    answer.must_match(torch.arange(1, 4), 64, 10, likely="step · warm_up^−1.5 / √width.")
+
+
+@warm_up_rates.property
+def the_way_down_is_one_over_the_root(answer: Answer) -> None:
+    answer.must_match(torch.tensor([10, 40, 90]), 64, 10, likely="1/√(width · step) from there on.")
+
+
+@warm_up_rates.property
+def the_paper_s_numbers(answer: Answer) -> None:
+    answer.must_match(torch.tensor([1, 2000, 4000, 100_000]), 512, 4000)
+
+
+# 06.3 ────────────────────────────────────────────────────────────────────────────────────────────
+
+label_smoothing = Exercise(
+    "06.3",
+    title="Label smoothing",
+    call="my_smoothed_losses(logits, target, epsilon)",
+    returns="one loss a word, shape (N,)",
+    reference=smoothed,
+    suspects=SMOOTHED,
+    lesson="(1 − ε) on the right word and ε spread over all: the model is told never to be sure.",
+)
+
+
+def loss_case(words: int = 5, count: int = 3) -> tuple[Tensor, Tensor]:
+    return numbers(count, words, spread=2), torch.arange(count) * 2 % words
+
+
+@label_smoothing.property
+def there_is_one_loss_for_each_word(answer: Answer) -> None:
+    answer(*loss_case(), 0.1)
+
+
+@label_smoothing.property
+def without_smoothing_it_is_cross_entropy(answer: Answer) -> None:
+    answer.must_match(*loss_case(), 0.0, likely="With ε = 0: minus the log-probability of target.")
+
+
+@label_smoothing.property
+def with_smoothing_every_word_has_a_share(answer: Answer) -> None:
+    answer.must_match(*loss_case(), 0.3, likely="(1 − ε) of the right word, ε of the mean of all.")
+
+
+@label_smoothing.property
+def any_number_of_words(answer: Answer) -> None:
+    answer.must_match(*loss_case(11, 4), 0.1)
+
+
+@label_smoothing.property
+def huge_logits_do_not_overflow(answer: Answer) -> None:
+    logits, target = loss_case()
+    try:
+        answer.must_match(logits * 100, target, 0.1)
+    except Mistake as mistake:
+        raise Mistake(
+            mistake.seen,
+            likely="The softmax rounds to 0 here, and log 0 is −inf: use `log_softmax`.",
+        ) from None
+
+
+# 06.4 ────────────────────────────────────────────────────────────────────────────────────────────
+
+nucleus_sampling = Exercise(
+    "06.4",
+    title="The nucleus",
+    call="my_top_p(probabilities, p)",
+    returns="probabilities of the shape given",
+    reference=nucleus,
+    suspects=NUCLEUS,
+    lesson="A sure model keeps few words and an unsure one many: that is the point of top-p.",
+)
+
+SHARES = torch.tensor([0.1, 0.4, 0.05, 0.25, 0.2])
+
+
+@nucleus_sampling.property
+def the_shape_stays_as_given(answer: Answer) -> None:
+    answer(SHARES, 0.7)
+
+
+@nucleus_sampling.property
+def the_kept_words_add_up_to_one(answer: Answer) -> None:
+    total = answer(SHARES, 0.7).sum()
+    if not close(total, torch.tensor(1.0)):
+        raise Mistake(f"The result adds up to {total:.2f}, not to 1.", likely="Divide by the sum.")
+
+
+@nucleus_sampling.property
+def the_smallest_set_that_reaches_p(answer: Answer) -> None:
+    answer.must_match(
+        SHARES, 0.7, likely="Likeliest first: 0.4, 0.25 and 0.2 are needed to reach 0.7."
+    )
+    answer.must_match(SHARES, 0.3, likely="0.4 alone reaches 0.3.")
+
+
+@nucleus_sampling.property
+def the_likeliest_word_always_stays(answer: Answer) -> None:
+    answer.must_match(SHARES, 0.01)
+
+
+@nucleus_sampling.property
+def rows_are_cut_on_their_own(answer: Answer) -> None:
+    answer.must_match(numbers(3, 6).softmax(-1), 0.8)
+    answer.must_match((numbers(2, 3, 7) * 2).softmax(-1), 0.6)
+
+
+# 06.5 ────────────────────────────────────────────────────────────────────────────────────────────
+
+cached_attention = Exercise(
+    "06.5",
+    title="One step with a cache",
+    call="my_cached_attention(x, past_k, past_v, w_q, w_k, w_v)",
+    returns="one output for the newest token, shape (…, 1, Dv)",
+    reference=cached,
+    suspects=CACHED,
+    lesson="One token is projected and S + 1 are looked at: a step costs S, not S².",
+)
+
+
+def cache_case(
+    *front: int, past: int = 4, width: int = 3, key: int = 3, value: int = 3
+) -> tuple[Tensor, ...]:
+    return (
+        numbers(*front, 1, width),
+        numbers(*front, past, key, seed=1),
+        numbers(*front, past, value, seed=2),
+        numbers(width, key, seed=3),
+        numbers(width, key, seed=4),
+        numbers(width, value, seed=5),
+    )
+
+
+@cached_attention.property
+def there_is_one_output(answer: Answer) -> None:
+    answer(*cache_case())
+
+
+@cached_attention.property
+def it_is_the_last_row_of_full_attention(answer: Answer) -> None:
+    answer.must_match(
+        *cache_case(), likely="Project x three times, append key and value to the past, attend."
+    )
+
+
+@cached_attention.property
+def widths_may_differ(answer: Answer) -> None:
+    answer.must_match(*cache_case(past=6, width=5, key=2, value=4))
+
+
+@cached_attention.property
+def the_past_may_be_empty(answer: Answer) -> None:
+    answer.must_match(*cache_case(past=0))
+
+
+@cached_attention.property
+def a_batch_comes_first(answer: Answer) -> None:
+    answer.must_match(*cache_case(2, past=5, width=4, key=3, value=6))

@@ -1,0 +1,298 @@
+"""Chapter 6: the mistakes we know, as the words a learner reads and the wrong answer itself."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.attention import weights
+from attnlab.checks.exercise import Suspects
+
+# 06.1
+
+
+def norm_over(axes: tuple[int, ...], x: Tensor, eps: float) -> Tensor:
+    mean = x.mean(axes, keepdim=True)
+    return (x - mean) / torch.sqrt(x.var(axes, correction=0, keepdim=True) + eps)
+
+
+def layer_norm(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:
+    """The right one."""
+    return norm_over((-1,), x, eps) * gain + shift
+
+
+def deviations(x: Tensor) -> Tensor:
+    return x - x.mean(-1, keepdim=True)
+
+
+LAYER_NORM: Suspects = [
+    (
+        "Gain and shift are missing: multiply by the gain and add the shift at the end.",
+        lambda x, gain, shift, eps: norm_over((-1,), x, eps),
+    ),
+    (
+        "The shift is missing: add it at the end.",
+        lambda x, gain, shift, eps: norm_over((-1,), x, eps) * gain,
+    ),
+    (
+        "The mean runs over the tokens (axis −2), which is BatchNorm's direction. LayerNorm takes "
+        "the features of one token, the last axis.",
+        lambda x, gain, shift, eps: norm_over((-2,), x, eps) * gain + shift,
+    ),
+    (
+        "One mean for the whole tensor: every token needs its own, over the last axis with "
+        "`keepdim=True`.",
+        lambda x, gain, shift, eps: norm_over(tuple(range(x.dim())), x, eps) * gain + shift,
+    ),
+    (
+        "The variance is divided by E − 1. LayerNorm divides by E: `var(-1, correction=0)`.",
+        lambda x, gain, shift, eps: (
+            deviations(x) / torch.sqrt(x.var(-1, keepdim=True) + eps) * gain + shift
+        ),
+    ),
+    (
+        "This divides by the variance itself: take its square root.",
+        lambda x, gain, shift, eps: (
+            deviations(x) / (x.var(-1, correction=0, keepdim=True) + eps) * gain + shift
+        ),
+    ),
+    (
+        "The epsilon stands outside of the square root: add it to the variance first.",
+        lambda x, gain, shift, eps: (
+            deviations(x) / (x.std(-1, correction=0, keepdim=True) + eps) * gain + shift
+        ),
+    ),
+    (
+        "The mean is not subtracted. (Without it you have something like RMSNorm, chapter 9.)",
+        lambda x, gain, shift, eps: (
+            x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps) * gain + shift
+        ),
+    ),
+]
+
+# 06.2
+
+
+def rates(steps: Tensor, width: int, warm_up: int) -> Tensor:
+    """The right one."""
+    steps = steps.float()
+    return width**-0.5 * torch.minimum(steps**-0.5, steps * warm_up**-1.5)
+
+
+RATES: Suspects = [
+    (
+        "This is the larger of the two branches: the rate follows the smaller one, `minimum`.",
+        lambda steps, width, warm_up: (
+            width**-0.5 * torch.maximum(steps.float() ** -0.5, steps.float() * warm_up**-1.5)
+        ),
+    ),
+    (
+        "The factor 1/√width is missing: wide models want smaller steps.",
+        lambda steps, width, warm_up: rates(steps, 1, warm_up),
+    ),
+    (
+        "This is only the way down, 1/√step: the warm-up is missing.",
+        lambda steps, width, warm_up: width**-0.5 * steps.float() ** -0.5,
+    ),
+    (
+        "This is only the way up: after the warm-up the rate must fall as 1/√step.",
+        lambda steps, width, warm_up: width**-0.5 * steps.float() * warm_up**-1.5,
+    ),
+    (
+        "The way up is step / warm_up. To meet 1/√step at its end it must be step · warm_up^−1.5.",
+        lambda steps, width, warm_up: (
+            width**-0.5 * torch.minimum(steps.float() ** -0.5, steps.float() / warm_up)
+        ),
+    ),
+]
+
+# 06.3
+
+
+def smoothed(logits: Tensor, target: Tensor, epsilon: float) -> Tensor:
+    """The right one."""
+    log_p = logits.log_softmax(-1)
+    right = log_p.gather(-1, target[:, None])[:, 0]
+    return -((1 - epsilon) * right + epsilon * log_p.mean(-1))
+
+
+SMOOTHED: Suspects = [
+    (
+        "This is the plain cross-entropy: epsilon does nothing in it.",
+        lambda logits, target, epsilon: smoothed(logits, target, 0.0),
+    ),
+    (
+        "The sign is turned round: a loss is minus a log-probability.",
+        lambda logits, target, epsilon: -smoothed(logits, target, epsilon),
+    ),
+    (
+        "The two weights are swapped: 1 − ε belongs to the right word, ε is shared by all.",
+        lambda logits, target, epsilon: smoothed(logits, target, 1 - epsilon),
+    ),
+    (
+        "The second part is the sum over all words. ε is shared *out* among them: take the mean.",
+        lambda logits, target, epsilon: (
+            -(
+                (1 - epsilon) * logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
+                + epsilon * logits.log_softmax(-1).sum(-1)
+            )
+        ),
+    ),
+    (
+        "These are raw logits: make log-probabilities of them first, with `log_softmax`.",
+        lambda logits, target, epsilon: (
+            -((1 - epsilon) * logits.gather(-1, target[:, None])[:, 0] + epsilon * logits.mean(-1))
+        ),
+    ),
+    (
+        "The right word lacks its share of ε. The paper's target has ε/V on every word, the right "
+        "one included.",
+        lambda logits, target, epsilon: (
+            -(
+                (1 - epsilon) * logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
+                + epsilon
+                * (
+                    logits.log_softmax(-1).sum(-1)
+                    - logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
+                )
+                / (logits.shape[-1] - 1)
+            )
+        ),
+    ),
+]
+
+# 06.4
+
+
+def cut(probabilities: Tensor, keep: Tensor, order: Tensor, again: bool = True) -> Tensor:
+    kept = probabilities * torch.zeros_like(keep).scatter(-1, order, keep)
+    return kept / kept.sum(-1, keepdim=True) if again else kept
+
+
+def ranked(probabilities: Tensor, largest: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+    """Order, probability up to and with each word, and without it."""
+    order = probabilities.argsort(dim=-1, descending=largest, stable=True)
+    sorted_ = probabilities.gather(-1, order)
+    return order, sorted_.cumsum(-1), sorted_.cumsum(-1) - sorted_
+
+
+def nucleus(probabilities: Tensor, p: float) -> Tensor:
+    """The right one."""
+    order, _, before = ranked(probabilities)
+    return cut(probabilities, before < p, order)
+
+
+def too_short(probabilities: Tensor, p: float) -> Tensor:
+    order, total, _ = ranked(probabilities)
+    keep = total <= p
+    keep[..., 0] = True
+    return cut(probabilities, keep, order)
+
+
+def without_adding_up(probabilities: Tensor, p: float) -> Tensor:
+    order, _, before = ranked(probabilities)
+    return cut(probabilities, before < p, order, again=False)
+
+
+def unlikely_first(probabilities: Tensor, p: float) -> Tensor:
+    order, _, before = ranked(probabilities, largest=False)
+    return cut(probabilities, before < p, order)
+
+
+def in_rank_order(probabilities: Tensor, p: float) -> Tensor:
+    order, _, before = ranked(probabilities)
+    kept = probabilities.gather(-1, order) * (before < p)
+    return kept / kept.sum(-1, keepdim=True)
+
+
+def above(probabilities: Tensor, p: float) -> Tensor:
+    kept = probabilities * (probabilities >= p)
+    return kept / kept.sum(-1, keepdim=True)
+
+
+NUCLEUS: Suspects = [
+    (
+        "The words that are kept do not add up to 1: divide by their sum.",
+        without_adding_up,
+    ),
+    (
+        "The nucleus ends one word too early: it stops *before* p is reached. Keep a word while "
+        "the words ahead of it have less than p.",
+        too_short,
+    ),
+    (
+        "These are the unlikeliest words: sort with `descending=True`.",
+        unlikely_first,
+    ),
+    (
+        "The result is in order of rank, not in the order of the words: scatter it back.",
+        in_rank_order,
+    ),
+    (
+        "This keeps the words whose own probability is at least p. The *sum* of the kept words "
+        "must reach p.",
+        above,
+    ),
+]
+
+# 06.5
+
+Matrices = tuple[Tensor, Tensor, Tensor]
+
+
+def cached(
+    x: Tensor, past_k: Tensor, past_v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """The right one."""
+    k = torch.cat([past_k, x @ w_k], dim=-2)
+    return weights(x @ w_q, k) @ torch.cat([past_v, x @ w_v], dim=-2)
+
+
+def first_key_only(
+    x: Tensor, past_k: Tensor, past_v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor
+) -> Tensor:
+    k = torch.cat([past_k, x @ w_k], dim=-2)
+    mask = torch.ones(1, k.shape[-2], dtype=torch.bool).tril()
+    return weights(x @ w_q, k, mask=mask) @ torch.cat([past_v, x @ w_v], dim=-2)
+
+
+CACHED: Suspects = [
+    (
+        "The newest token does not see itself: append its own key and value to the past first.",
+        lambda x, k, v, w_q, w_k, w_v: weights(x @ w_q, k) @ v,
+    ),
+    (
+        "The newest token sees itself alone: the past is not used.",
+        lambda x, k, v, w_q, w_k, w_v: x @ w_v,
+    ),
+    (
+        "The past goes through the matrices a second time: what is cached are keys and values, "
+        "ready to use.",
+        lambda x, k, v, w_q, w_k, w_v: (
+            weights(x @ w_q, torch.cat([k, x], -2) @ w_k) @ (torch.cat([v, x], -2) @ w_v)
+        ),
+    ),
+    (
+        "The newest token sees only the first key: a causal mask aligned at the upper left. It is "
+        "the last token, so it may see everything, and no mask is needed.",
+        first_key_only,
+    ),
+    (
+        "The token itself was appended, without its matrices: project it first.",
+        lambda x, k, v, w_q, w_k, w_v: (
+            weights(x @ w_q, torch.cat([k, x], -2)) @ torch.cat([v, x], -2)
+        ),
+    ),
+    (
+        "The scores are not divided by √D.",
+        lambda x, k, v, w_q, w_k, w_v: (
+            weights(x @ w_q, torch.cat([k, x @ w_k], -2), scale=1.0) @ torch.cat([v, x @ w_v], -2)
+        ),
+    ),
+    (
+        "The query is the token itself: multiply it by w_q.",
+        lambda x, k, v, w_q, w_k, w_v: (
+            weights(x, torch.cat([k, x @ w_k], -2)) @ torch.cat([v, x @ w_v], -2)
+        ),
+    ),
+]

@@ -8,7 +8,7 @@ PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 # Two processes: that is what a small machine has cores for. Notebooks and browser tests run apart,
 # because no other event loop can start in a process that drives a browser.
-PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
+PYTEST := $(PY) -m pytest -n 2 --dist loadfile
 NBVAL := -p coursekit.nbval_text --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg
 LAB_OPTIONS ?=
 

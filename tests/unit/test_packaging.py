@@ -136,6 +136,12 @@ def test_wheel_carries_nothing_else(wheel: zipfile.ZipFile) -> None:
     assert tops == {"attnlab", "coursekit", f"attnlab-{PROJECT['version']}.dist-info"}
 
 
+def test_the_readme_lists_every_chapter() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"\(notebooks/student/(\d\d_\w+)\.ipynb\)", text))
+    assert listed == {path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.py")}
+
+
 def test_make_has_every_command_the_readme_names() -> None:
     said = set(re.findall(r"\bmake ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
     listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)

@@ -897,9 +897,9 @@ figures.show(
 # Ask the room for names to type. The model has never been told that gh can be silent: it has read a dictionary.
 
 # %% [markdown]
-# Type any word, even your own name. The model runs in your browser.
+# Type any word, even your own name: the [GPU exercise](gpu_02_real_corpus.ipynb) of this chapter opens with this model as a live figure. It runs in your browser, and is too heavy to stand beside the translators on one page.
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["slide", "slides-only", "hide-input"]
 Pronouncer.shipped(
     text="knight",
     title="How is it pronounced?",

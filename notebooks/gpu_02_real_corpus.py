@@ -6,13 +6,13 @@
 #   attnlab:
 #     number: 2
 #     gpu: true
-#     title: RNNsearch on real sentences
+#     title: RNNsearch on real words and sentences
 #     minutes: 40
-#     summary: Both translators on sentence pairs that people wrote, and the length curve, from a file of your choice.
+#     summary: Type any word and see which letters each sound looks at. Then both translators on sentence pairs that people wrote, and the length curve, from a file of your choice.
 # ---
 
 # %% [markdown]
-# # 2 · GPU exercise: RNNsearch on real sentences
+# # 2 · GPU exercise: RNNsearch on real words and sentences
 #
 # [Chapter 2](02_bahdanau.ipynb) trained on a grammar of ours. Real sentences are messier: ten thousands of words, several right translations for one sentence, typing errors. Here you train the same two translators on sentence pairs that volunteers wrote for
 # [Tatoeba](https://tatoeba.org), and draw the length curve again.
@@ -34,8 +34,27 @@ from attnlab.reproducible import seed
 from attnlab.seq2seq import Config, Seq2Seq
 from attnlab.training import fit
 from attnlab.translator import Translator
+from attnlab.widgets import Pronouncer
 
 figures.use_style()
+
+# %% [markdown]
+# ## Real words first
+#
+# The speller of chapter 2, trained on 112 thousand words of the CMU dictionary. Type any word, even your own name: each sound shows the letters it looked at. The model runs in your browser.
+#
+# - Find a silent letter, and a pair of letters that make one sound.
+# - Find a word that it gets wrong. Is the spelling to blame, or the model?
+
+# %% tags=["hide-input"]
+Pronouncer.shipped(
+    text="knight",
+    title="How is it pronounced?",
+    caption="Each sound, and the letters it looked at.",
+)
+
+# %% [markdown]
+# ## Your device
 
 # %% tags=["nbval-ignore-output"]
 if torch.cuda.is_available() or torch.backends.mps.is_available():

@@ -12,7 +12,7 @@
 # ---
 
 # %% [markdown]
-# # GPU exercise 4 · Heads at equal width
+# # 4 · GPU exercise: heads at equal width
 #
 # [Chapter 4](04_multi_head.ipynb) counted operations: the same for any number of heads. Here you measure what the count does not see, time and memory, and then the thing that matters most: what is *learned* with 1, 2, 4, 8 … heads when the
 # task needs four looks at once.

@@ -93,7 +93,8 @@ def test_student_edition_runs_from_top_to_bottom(
     checks = [cell for cell in notebook.cells if "check" in cell.metadata.get("tags", [])]
     assert checks
     for cell in checks:
-        said = "".join("".join(output.get("text", "")) for output in cell.outputs)
+        shown = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+        said = "".join("".join(text) for text in shown)
         assert "✗" in said, f"exercise {cell.metadata['exercise']} said {said!r} to its stub"
     figure = page.locator(FIGURE).first
     figure.scroll_into_view_if_needed()

@@ -69,11 +69,11 @@ def measure(steps: int = 60) -> dict[str, float]:
     """Milliseconds a repaint takes: median, 95th percentile; and how many steps were drawn."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         place = Path(folder)
-        script, style = static_page.write_assets(place)
+        static_page.write_assets(place)
+        text = figure().to_html()
         page_file = place / "figure.html"
         page_file.write_text(
-            f'<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="{style}">'
-            f'<script defer src="{script}"></script><body>{figure().to_html()}',
+            f'<!doctype html><meta charset="utf-8">{static_page.head(text)}<body>{text}',
             encoding="utf-8",
         )
         browser = playwright.chromium.launch(

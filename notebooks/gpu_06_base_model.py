@@ -177,3 +177,21 @@ print("the loss fell:", history.smooth(5) < history.losses[0])
 # 2. Set `label_smoothing` to 0. The training loss falls lower. Does BLEU follow?
 # 3. Let the batch grow until the memory is full (`torch.cuda.max_memory_allocated()`), with and without mixed precision. What grows with the batch, and what does not?
 # 4. With `fra.txt`: look at ten translations that are wrong. How many of them are other good translations? That is why BLEU on real data stays far from 100.
+#
+# <details><summary>Hint for 1</summary>
+#
+# `dataclasses.replace(config, norm="pre")` makes the second model. Draw both `history.losses` into one figure, on a logarithmic axis. Adam's first steps are all about as long as `lr`, whatever the gradient: which norm bears that?
+#
+# </details>
+#
+# <details><summary>Hint for 2</summary>
+#
+# Do not compare the two training losses: with smoothing, a perfect model still pays the entropy of the smoothed target. Compare `float(model.loss(batch))`, without smoothing, on the same validation batch.
+#
+# </details>
+#
+# <details><summary>Hint for 3</summary>
+#
+# Weights, gradients and Adam's two averages are there once, however large the batch. What the backward pass needs of every block is there once for each word.
+#
+# </details>

@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--lr", type=float, default=4e-3)
     parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--word-dropout", type=float, default=0.25)
     parser.add_argument("--positions", default="sinusoidal", choices=POSITIONS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", default="int8", choices=("float16", "int8"))
@@ -65,6 +66,7 @@ def main() -> None:
         source_words=len(source),
         width=arguments.width,
         dropout=arguments.dropout,
+        word_dropout=arguments.word_dropout,
         positions=arguments.positions,
     )
     translator = Translator(Transformer(config), source, target)

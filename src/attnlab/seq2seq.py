@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnlab.attention import attention
-from attnlab.data.sequences import PAD, UNK, Batch
+from attnlab.data.sequences import PAD, Batch, forget
 from attnlab.record import record
 from attnlab.scores import Additive, Bilinear, dot
 from attnlab.shapes import Score
@@ -160,19 +160,9 @@ class Seq2Seq(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Teacher forcing: the decoder reads the right words. Logits (B, T, V)."""
         state = self.start(batch.source, batch.source_lengths)
-        words = self.dropout(self.embedding(self._forget(batch.target_in)))  # (B, T, E)
+        read = forget(batch.target_in, self.config.word_dropout if self.training else 0.0)
+        words = self.dropout(self.embedding(read))  # (B, T, E)
         return self._decode(words, state)[0]
-
-    def _forget(self, words: Tensor) -> Tensor:
-        """Hide some of the words from the decoder while it trains (Bowman et al. 2016).
-
-        "que" after "parce" needs no source: the look is idle there, and drifts to the next word.
-        A decoder that may not have read "parce" has to look at "because".
-        """
-        if not (self.training and self.config.word_dropout):
-            return words
-        hidden = torch.rand(words.shape, device=words.device) < self.config.word_dropout
-        return torch.where(hidden & (words > UNK), UNK, words)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy per target word, padding left out."""

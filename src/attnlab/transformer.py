@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlab.blocks import NORMS, DecoderBlock, EncoderBlock, KeysValues, KVCache, LayerNorm
-from attnlab.data.sequences import PAD, Batch
+from attnlab.data.sequences import PAD, Batch, forget
 from attnlab.masks import padding
 from attnlab.positions import Learned, Rope, sinusoidal
 from attnlab.record import record
@@ -48,6 +48,7 @@ class Config:
     activation: str = "relu"
     tied: bool = True  # the generator is the table of words (Press and Wolf 2017)
     dropout: float = 0.0
+    word_dropout: float = 0.0  # in training, this share of the words y_{t-1} is not read
     alignment_head: Sequence[int] = (-1, 0)  # layer and head whose looks are taken for links
 
     def __post_init__(self) -> None:
@@ -167,7 +168,8 @@ class Transformer(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Teacher forcing: the decoder reads the right words, all at once. Logits (B, T, V)."""
         state = self.start(batch.source, batch.source_lengths)
-        x = self.target(batch.target_in)
+        read = forget(batch.target_in, self.config.word_dropout if self.training else 0.0)
+        x = self.target(read)
         # Padding stands at the end: the causal mask already hides it from every real word.
         return self.generate(self.decoder(x, state.memory, memory_mask=state.real))
 

@@ -42,12 +42,12 @@ def build_slides(
     folder.mkdir(parents=True, exist_ok=True)
     vendored.copy_reveal(folder / LIBRARY / "reveal")
     vendored.copy_mathjax(folder / LIBRARY / "mathjax")
-    figures = vendored.write_widgets(project, folder / LIBRARY)
+    vendored.write_widgets(project, folder / LIBRARY)
     shutil.copyfile(TEMPLATES / "course_slides" / "slides.css", folder / LIBRARY / "slides.css")
     shutil.copyfile(TEMPLATES / "course_slides" / "slides.js", folder / LIBRARY / "slides.js")
     for one in tqdm([c for c in every if c.stem in chosen], desc="slides", unit="deck"):
         notebook = ready.get(one.stem) or pages.executed_chapter(one, project, force=force)
-        text = render(pages.slides(notebook), one, figures)
+        text = render(pages.slides(notebook), one)
         (folder / f"{one.stem}.html").write_text(text, encoding="utf-8")
     for old in folder.glob("*.html"):
         if old.stem not in {"index", *(one.stem for one in every)}:
@@ -58,7 +58,7 @@ def build_slides(
     return folder / "index.html"
 
 
-def render(notebook: NotebookNode, chapter: Chapter, figures: list[str]) -> str:
+def render(notebook: NotebookNode, chapter: Chapter) -> str:
     """One deck as a page. nbconvert's own template takes its scripts from the network; ours not."""
     exporter = SlidesExporter(
         template_name="course_slides",
@@ -67,13 +67,17 @@ def render(notebook: NotebookNode, chapter: Chapter, figures: list[str]) -> str:
         exclude_output_prompt=True,
         exclude_anchor_links=True,
     )
+    outputs = "".join(
+        str(output.get("data", {}).get("text/html", ""))
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+    )
     resources = {
         "metadata": {"name": chapter.stem},
         "course": {
             "title": f"{chapter.number} · {chapter.title}",
             "library": LIBRARY,
-            "scripts": [name for name in figures if name.endswith(".js")],
-            "styles": [name for name in figures if name.endswith(".css")],
+            "figures": vendored.widgets_head(outputs, LIBRARY),
         },
     }
     first = next((c for c in notebook.cells if c.metadata["slideshow"]["slide_type"]), None)

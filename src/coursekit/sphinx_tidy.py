@@ -1,7 +1,7 @@
 """A small Sphinx extension: each page loads what it uses, and nothing that is of no use offline.
 
 Jupyter Book brings Thebe on every page (cells that run on a distant server), twice; here it goes.
-The scripts of the live figures come only to pages that have one.
+A page gets the scripts of the live figures it has, and MathJax only if it has a formula.
 """
 
 import re
@@ -9,7 +9,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-FIGURE = "attnlab-widgets"
+from attnlab.widgets.static_page import FOLDER, needed
+
 # The theme's icons are in the page from the start. Looking for more in every formula that MathJax
 # sets took a third of the time until a long chapter was ready.
 ICONS = "window.FontAwesomeConfig = { observeMutations: false };"
@@ -41,17 +42,27 @@ def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
     """Filter the scripts and styles of one page."""
     body = PLAIN_CODE.sub(r"\1", THEBE_BODY.sub("", context.get("body", "")))
     context["body"] = body
-    alive = "data-widget=" in body
+    figures = needed(body)
+    formulas = 'class="math' in body
     for key in ("script_files", "css_files"):
         kept: list[Any] = []
         inline: set[str] = set()
         for file in context.get(key, []):
             name = str(getattr(file, "filename", file) or "")
             text = str(getattr(file, "attributes", {}).get("body") or "")
-            if "thebe" in (name + text).lower() or (FIGURE in name and not alive):
+            if "thebe" in (name + text).lower():
+                continue
+            if f"/{FOLDER}/" in name and not _wanted(name, figures):
+                continue
+            if "mathjax" in name and not formulas:
                 continue
             if text and text in inline:
                 continue
             inline.add(text)
             kept.append(file)
         context[key] = kept
+
+
+def _wanted(name: str, figures: list[str]) -> bool:
+    """Whether a file of the live figures is one of these scripts; any of them needs the style."""
+    return bool(figures) if name.endswith(".css") else name.partition("_static/")[2] in figures

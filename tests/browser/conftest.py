@@ -148,8 +148,11 @@ def site() -> Path:
     """The built website, and not yesterday's."""
     if not (SITE / "index.html").is_file():
         pytest.fail("the website is not built: run make book")
-    scripts = list(SITE.rglob(static_page.SCRIPT))
-    if not scripts or scripts[0].read_text(encoding="utf-8") != static_page.script():
+    built = {name: SITE / "_static" / name for name in static_page.scripts()}
+    if any(
+        not built[name].is_file() or built[name].read_text(encoding="utf-8") != text
+        for name, text in static_page.scripts().items()
+    ):
         pytest.fail("the website holds older live figures than src/attnlab/widgets: run make book")
     return SITE
 
@@ -203,12 +206,11 @@ def made_page(tmp_path: Path, open_alive: Callable[[str], Page]) -> Callable[...
     """Open a bare page of our own that holds the given live figures."""
 
     def make(*figures: Any) -> Page:
-        script, style = static_page.write_assets(tmp_path)
+        static_page.write_assets(tmp_path)
         body = "\n".join(figure.to_html() for figure in figures)
         (tmp_path / "page.html").write_text(
             f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
-            f'<title>Figures</title><link rel="stylesheet" href="{style}">'
-            f'<script defer src="{script}"></script><body>{body}</body></html>',
+            f"<title>Figures</title>{static_page.head(body)}<body>{body}</body></html>",
             encoding="utf-8",
         )
         return open_alive((tmp_path / "page.html").as_uri())

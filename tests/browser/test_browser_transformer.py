@@ -279,12 +279,12 @@ def test_keyboard_alone_reaches_other_heads_and_knocks_one_out(opened: Live) -> 
 def test_it_fits_a_phone_and_moves_little_for_who_asks(
     tmp_path: Path, new_page: Callable[..., Page], shoot: Callable[..., Path]
 ) -> None:
-    script, style = static_page.write_assets(tmp_path)
-    figure = TransformerStepper(shipped(), said=["nous", "leur"])
+    static_page.write_assets(tmp_path)
+    figure = TransformerStepper(shipped(), said=["nous", "leur"]).to_html()
     (tmp_path / "page.html").write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>Phone</title><link rel="stylesheet" href="{style}">'
-        f'<script defer src="{script}"></script><body>{figure.to_html()}</body></html>',
+        f'content="width=device-width"><title>Phone</title>{static_page.head(figure)}'
+        f"<body>{figure}</body></html>",
         encoding="utf-8",
     )
     page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")

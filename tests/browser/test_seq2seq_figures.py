@@ -71,9 +71,9 @@ def test_pause_stands_still_and_step_goes_on(show):
 def test_with_reduced_motion_nothing_plays_by_itself(name, new_page, tmp_path):
     figure = translator() if name == "browser_translator" else Pronouncer(speaker())
     static_page.write_assets(tmp_path)
+    text = figure.to_html()
     (tmp_path / "page.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><title>x</title>{figure.to_html()}'
-        f'<script defer src="{static_page.SCRIPT}"></script>',
+        f'<!doctype html><meta charset="utf-8"><title>x</title>{static_page.head(text)}{text}',
         encoding="utf-8",
     )
     page = new_page(reduced_motion="reduce")

@@ -50,7 +50,11 @@ def show(page: Page, live: Live) -> None:
         "place => getComputedStyle(place.closest('section')).opacity === '1'",
         arg=live.place.element_handle(),
     )
-    page.evaluate("Promise.all(document.getAnimations().map((a) => a.finished.catch(() => 0)))")
+    # Animations of the slide alone: reveal.js has one of 100 seconds elsewhere on the page.
+    live.place.evaluate(
+        """place => Promise.all(place.closest("section").getAnimations({ subtree: true })
+          .map((animation) => animation.finished.catch(() => 0)))"""
+    )
     settle(page)
 
 

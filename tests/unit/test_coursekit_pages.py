@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 import yaml
 from nbformat import NotebookNode
@@ -125,7 +126,7 @@ def test_slides_have_their_places_notes_and_no_remote_file(
 ) -> None:
     assert slides.has_slides(chapters[0])
     assert not slides.has_slides(chapters[1])
-    deck = slides.render(pages.slides(executed), chapters[0], ["dial.js", "dial.css"])
+    deck = slides.render(pages.slides(executed), chapters[0])
     assert len(re.findall(r"<section>\s*<section>", deck)) == 2
     assert deck.count('<div class="fragment">') == 1
     notes = re.search(r'<aside class="notes">(.*?)</aside>', deck, re.DOTALL)
@@ -135,7 +136,15 @@ def test_slides_have_their_places_notes_and_no_remote_file(
     assert "marker = " not in re.sub("<[^>]*>", "", deck)  # hide-input
     assert "not a cell" in deck  # but its output is there
     assert "weighted_mean" not in deck
-    assert re.search(r'<script defer="[^"]*" src="lib/dial.js">', deck)
+    assert "lib/live/figures.css" in deck
+    assert "lib/live/mount.js" not in deck  # no live figure in this lecture
+    alive = pages.slides(executed)
+    alive.cells[0] = nbformat.v4.new_code_cell(
+        "figure",
+        outputs=[nbformat.v4.new_output("display_data", {"text/html": FIGURE})],
+        metadata=alive.cells[0].metadata,
+    )
+    assert '<script defer="" src="lib/live/mount.js">' in slides.render(alive, chapters[0])
     (tmp_path / "deck.html").write_text(deck, encoding="utf-8")
     require_offline(tmp_path)
 
@@ -144,7 +153,7 @@ def test_a_lecture_must_begin_with_a_slide(executed: NotebookNode, chapters: lis
     deck = pages.slides(executed)
     deck.cells = deck.cells[1:]
     with pytest.raises(CourseError, match="must begin with a cell tagged slide"):
-        slides.render(deck, chapters[0], [])
+        slides.render(deck, chapters[0])
 
 
 @pytest.mark.parametrize(
@@ -207,7 +216,8 @@ def test_pages_load_only_what_they_use() -> None:
 
     def tidied(body: str) -> list[str | None]:
         scripts = [
-            script("_static/attnlab-widgets.js"), script("_static/sphinx-thebe.js"),
+            script("_static/live/kit.js"), script("_static/live/other.js"),
+            script("_static/mathjax/startup.js"), script("_static/sphinx-thebe.js"),
             script(None, "const THEBE_JS_URL = 1"), script(None, "let a = 1"),
             script(None, "let a = 1"), script("_static/doctools.js"),
         ]  # fmt: skip
@@ -216,7 +226,10 @@ def test_pages_load_only_what_they_use() -> None:
         return [one.filename for one in context["script_files"]]
 
     assert tidied("<p>words</p>") == [None, "_static/doctools.js"]
-    assert tidied(FIGURE) == ["_static/attnlab-widgets.js", None, "_static/doctools.js"]
+    quiz = '<div data-widget="quiz">'
+    assert tidied(quiz) == ["_static/live/kit.js", None, "_static/doctools.js"]
+    formula = '<span class="math notranslate">'
+    assert tidied(formula) == ["_static/mathjax/startup.js", None, "_static/doctools.js"]
 
 
 def test_configuration_defers_the_figures_and_loads_our_style_last(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Figures carry words: alt text, caption, and a line of plain text that never changes."""
 
 import base64
+import io
 import re
 
 import matplotlib as mpl
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from IPython.display import display
+from PIL import Image
 
 from attnlab import figures
 
@@ -56,6 +58,16 @@ def test_show_gives_the_same_bytes_twice(shown):
     figures.show(draw(), alt="A line falls.")
     assert shown[0]._repr_html_() == shown[1]._repr_html_()
     assert "<figcaption>" not in shown[0]._repr_html_()
+
+
+def test_a_picture_has_a_palette_and_its_colours_are_kept(shown):
+    fig, ax = plt.subplots()
+    figures.heatmap(ax, np.linspace(0, 1, 400).reshape(20, 20))
+    figures.show(fig, alt="Bright below.")
+    with Image.open(io.BytesIO(shown[0].png)) as small:
+        assert small.mode == "P"
+        assert small.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+    assert len(shown[0].png) < 30_000
 
 
 def test_what_a_notebook_gets(capsys):

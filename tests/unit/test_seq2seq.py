@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from attnlab import checkpoints, decoding
-from attnlab.data import BOS, EOS, Pair, Vocabulary, batches, collate
-from attnlab.data.sequences import SPECIAL, split_of
+from attnlab.data import BOS, EOS, UNK, Pair, Vocabulary, batches, collate
+from attnlab.data.sequences import SPECIAL, forget, split_of
 from attnlab.record import record
 from attnlab.seq2seq import KINDS, Config, Seq2Seq, alignments
 from attnlab.translator import Translator
@@ -208,6 +208,25 @@ def test_vocabularies_and_batches():
     assert all(torch.equal(batch.source, next(again).source) for batch in epoch)
     with pytest.raises(ValueError, match="no pairs"):
         next(batches([], SOURCE, TARGET, size=4))
+
+
+def test_forgotten_words_become_unknown_and_marks_stay():
+    torch.manual_seed(0)
+    words = torch.arange(6).repeat(500, 1)
+    kept = forget(words, 0.25)
+    assert torch.equal(kept[:, : UNK + 1], words[:, : UNK + 1])
+    hidden = kept[:, UNK + 1 :] == UNK
+    assert hidden.float().mean() == pytest.approx(0.25, abs=0.05)
+    assert torch.equal(kept[:, UNK + 1 :][~hidden], words[:, UNK + 1 :][~hidden])
+    assert forget(words, 0.0) is words
+
+
+def test_words_are_forgotten_in_training_only():
+    model = translator(word_dropout=0.5).model
+    batch = collate(PAIRS, SOURCE, TARGET)
+    torch.testing.assert_close(model(batch), model(batch))
+    model.train()
+    assert not torch.allclose(model(batch), model(batch))
 
 
 def test_the_split_of_a_key_is_fixed_for_ever():

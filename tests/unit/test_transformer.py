@@ -299,6 +299,13 @@ def test_dropout_acts_in_training_only() -> None:
     torch.testing.assert_close(block(x), block(x))
 
 
+def test_words_are_forgotten_in_training_only() -> None:
+    model, given = Transformer(replace(SMALL, word_dropout=0.5)), batch()
+    assert not torch.allclose(model(given), model(given))
+    model.eval()
+    torch.testing.assert_close(model(given), model(given))
+
+
 def test_sinusoids_go_beyond_what_was_prepared() -> None:
     model = DecoderOnly(replace(SMALL, longest=4)).eval()
     tokens = torch.randint(4, 19, (2, 9))

@@ -397,9 +397,25 @@ def test_static_files_ask_for_nothing_from_a_network(path: Any) -> None:
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
 
 
-def test_the_assets_are_one_script_and_one_style(tmp_path: Any) -> None:
-    script, style = static_page.write_assets(tmp_path)
-    text = (tmp_path / script).read_text(encoding="utf-8")
-    assert "/* sources */" not in text
-    assert all(json.dumps(name) in text for name in static_page.figures())
+def test_the_assets_are_a_style_and_a_script_for_every_part(tmp_path: Any) -> None:
+    style, *scripts = static_page.write_assets(tmp_path)
     assert ".al-heat" in (tmp_path / style).read_text(encoding="utf-8")
+    assert scripts[-1] == static_page.MOUNT
+    texts = [(tmp_path / name).read_text(encoding="utf-8") for name in scripts]
+    assert sum("export function frame(" in text for text in texts) == 1, "what is shared is once"
+    assert {f"live/{name}.js" for name in static_page.figures()} < set(scripts)
+
+
+def test_a_page_loads_what_its_figures_are_made_of() -> None:
+    assert static_page.needed("<p>no figure</p>") == []
+    assert static_page.needed('<div data-widget="nobody">') == ["live/mount.js"]
+    two = SoftmaxTemperature(scores=[1.0, 2.0], labels=["a", "b"]).to_html() + heatmap().to_html()
+    loaded = static_page.needed(two + two)
+    assert sorted(loaded) == [
+        "live/attention_heatmap.js", "live/kit.js", "live/math.js", "live/mount.js",
+        "live/softmax_temperature.js",
+    ]  # fmt: skip
+    assert loaded[-1] == "live/mount.js"
+    tags = static_page.head(two)
+    assert tags.startswith('<link rel="stylesheet" href="./live/figures.css">')
+    assert tags.count("<script defer src=") == len(loaded)

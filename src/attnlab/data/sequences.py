@@ -166,6 +166,18 @@ def batches(
             )
 
 
+def forget(words: Tensor, share: float) -> Tensor:
+    """Hide this share of the words from a decoder that trains (Bowman et al. 2016).
+
+    "que" after "parce" needs no source: the look is idle there, and drifts to the next word. A
+    decoder that may not have read "parce" has to look at "because".
+    """
+    if not share:
+        return words
+    hidden = torch.rand(words.shape, device=words.device) < share
+    return torch.where(hidden & (words > UNK), UNK, words)
+
+
 def split_of(key: str, valid: float = 0.05, test: float = 0.05) -> str:
     """'train', 'valid' or 'test', decided by the key alone: the same on every machine, for ever."""
     digest = hashlib.blake2b(key.encode(), digest_size=8).digest()

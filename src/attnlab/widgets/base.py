@@ -26,7 +26,7 @@ def bundle(name: str) -> str:
     anywidget wants one self-contained module, and so does a page opened from a USB stick.
     Only `import { … } from "./file.js"` is understood; names must not clash between the files.
     """
-    texts = {file: _IMPORT.sub("", _script(file)) for file in _parts(name)}
+    texts = {file: _IMPORT.sub("", _script(file)) for file in parts_of(name)}
     # The parts become private to the module; only the figure itself keeps its exports.
     private = [
         text if file == name else re.sub(r"^export ", "", text, flags=re.MULTILINE)
@@ -37,7 +37,7 @@ def bundle(name: str) -> str:
 
 def stylesheet(name: str) -> str:
     """The shared style, then that of each part the figure is made of and its own, where given."""
-    files = [STATIC / f"{part}.css" for part in ("kit", *_parts(name))]
+    files = [STATIC / f"{part}.css" for part in ("kit", *parts_of(name))]
     return "".join(
         path.read_text(encoding="utf-8") for path in dict.fromkeys(files) if path.exists()
     )
@@ -47,11 +47,11 @@ def _script(file: str) -> str:
     return (STATIC / f"{file}.js").read_text(encoding="utf-8")
 
 
-def _parts(name: str) -> list[str]:
+def parts_of(name: str) -> list[str]:
     """The files that `static/NAME.js` needs, each after those it needs itself; NAME is the last."""
     parts: list[str] = []
     for needed in _IMPORT.findall(_script(name)):
-        parts += [part for part in _parts(needed) if part not in parts]
+        parts += [part for part in parts_of(needed) if part not in parts]
     return [*parts, name]
 
 

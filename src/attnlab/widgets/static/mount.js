@@ -1,6 +1,6 @@
 // Brings the live figures of a static page to life: no kernel, no network, HTTP or file://.
-// Loaded as a classic deferred script (a module with a src is refused on file://); the figures'
-// own ES modules arrive as text in `sources` and are imported from a Blob.
+// Loaded as a classic deferred script (a module with a src is refused on file://), after those that
+// hand over the text of the ES modules; these are imported from Blobs.
 (function (sources) {
   "use strict";
 
@@ -29,13 +29,14 @@
     return new DataView(Uint8Array.from(atob(value.$bytes), (c) => c.charCodeAt(0)).buffer);
   };
 
-  const modules = new Map();
-  function load(name) {
-    if (!modules.has(name)) {
-      const url = URL.createObjectURL(new Blob([sources[name]], { type: "text/javascript" }));
-      modules.set(name, import(url));
+  /** The address of a module, made at first use. A Blob has no folder, so its imports are given whole addresses. */
+  const addresses = new Map();
+  function addressOf(name) {
+    if (!addresses.has(name)) {
+      const text = sources[name].replace(/^(import .* from )"\.\/(\w+)\.js";$/gm, (_, names, part) => `${names}"${addressOf(part)}";`);
+      addresses.set(name, URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
     }
-    return modules.get(name);
+    return addresses.get(name);
   }
 
   async function mount(place) {
@@ -44,7 +45,7 @@
     const name = place.dataset.widget;
     if (!(name in sources)) throw new Error(`This page has no live figure called ${name}.`);
     const state = JSON.parse(place.querySelector('script[type="application/json"]').textContent, revive);
-    const { default: figure } = await load(name);
+    const { default: figure } = await import(addressOf(name));
     const el = document.createElement("div");
     const model = new Model(state);
     const dispose = await figure.render({ model, el });
@@ -65,4 +66,4 @@
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
-})(/* sources */);
+})(window.attnlabModules ?? {});

@@ -370,7 +370,7 @@ HeadGrid(
     head=9,
     query=8,
     title="All 72 heads of MiniLM on one sentence",
-    caption="Click a thumbnail. The map on the right is what the layer's living heads see on average: one head would have to make do with something like it.",
+    caption="Click a thumbnail. The second map is what the layer's living heads see on average: one head would have to make do with something like it.",
 )
 
 # %% [markdown] tags=["notes"]

@@ -1020,6 +1020,8 @@ print("16 labels: pre-training is worth at least 10 points:", gain >= 10)
 # %% [markdown]
 # Filling holes taught the encoder which words behave alike. With labels for a handful of nouns it can guess the others; from scratch every noun it has not met is a stranger. With more labels the gap closes.
 #
+# One warning. We chose this task after two others, with other sizes, had shown no gain at all. So the figure says that pre-training *can* be worth much when labels are few and the task asks for what filling holes teaches. It does not say that it always is.
+#
 # ## Scaling
 #
 # `training/scaling.py` trained five sizes of a decoder-only model on the same stretches of Shakespeare, and wrote the losses down. Parameters are counted without embeddings, as [Kaplan et al. 2020](https://arxiv.org/abs/2001.08361) do. A power law $L = a\,N^{-\alpha}$ is a straight line

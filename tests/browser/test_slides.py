@@ -89,6 +89,19 @@ def test_every_slide_fits_the_screen(
     assert page.locator("mjx-merror").count() == 0, "a formula could not be set"
 
 
+def test_a_figure_that_grows_stays_on_its_slide(
+    slides: Path, address: Address, open_deck: Callable[[str], Page]
+) -> None:
+    page = open_deck(address(slides / "06_transformer.html"))
+    live = Live(page.locator("[data-widget=quiz]").first)
+    show(page, live)
+    for choice in live.controls("[role=group][aria-label^=Choices] button"):
+        choice.click()
+    page.wait_for_function(
+        "place => place.closest('section').scrollHeight <= 721", arg=live.place.element_handle()
+    )
+
+
 @pytest.mark.parametrize("name", LECTURES)
 def test_speaker_notes_are_there_and_not_shown(
     name: str, slides: Path, address: Address, open_deck: Callable[[str], Page]

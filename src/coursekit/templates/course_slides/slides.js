@@ -38,6 +38,16 @@ async function fit(slide) {
   slide.dataset.fits = overflows(slide) ? "no" : "yes";
 }
 
+/** A figure may grow under the hand of the lecturer, as a quiz does that explains its answers. */
+async function shrink(slide) {
+  const figures = [...slide.querySelectorAll("[data-widget]")];
+  for (let zoom = parseFloat(figures[0]?.style.zoom); zoom > 0.65; zoom -= 0.1) {
+    if (!overflows(slide)) return;
+    figures.forEach((figure) => { figure.style.zoom = (zoom - 0.1).toFixed(1); });
+    await frame();
+  }
+}
+
 function leaves() {
   const slides = [...document.querySelectorAll(".reveal .slides section")];
   return slides.filter((slide) => !slide.querySelector(":scope > section"));
@@ -62,5 +72,9 @@ Reveal.initialize({
   const slides = leaves();
   const here = slides.indexOf(Reveal.getCurrentSlide()); // what is seen next comes first
   for (const slide of [...slides.slice(here), ...slides.slice(0, here)]) await fit(slide);
+  document.querySelector(".slides").addEventListener("click", async () => {
+    await frame();
+    await shrink(Reveal.getCurrentSlide());
+  });
   document.documentElement.dataset.ready = "yes"; // what the tests wait for
 });

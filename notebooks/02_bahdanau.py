@@ -547,9 +547,7 @@ search_curve = by_length(rnnsearch)
 fixed_bleu, search_bleu = fixed.bleu(test), rnnsearch.bleu(test)
 print("BLEU, 3–15 words:")
 print(f"fixed context {fixed_bleu:.1f}, RNNsearch {search_bleu:.1f}")
-print(
-    f"CPU seconds: {fixed_history.seconds:.0f} and {history.seconds:.0f}"
-)
+print(f"CPU seconds: {fixed_history.seconds:.0f} and {history.seconds:.0f}")
 for score in history.scores:
     print(f"after {score['step']:4d} batches: AER {score['AER']:.3f}")
 

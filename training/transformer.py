@@ -3,8 +3,9 @@
     python training/transformer.py                       # about 10 CPU minutes on one core
     python training/transformer.py --steps 500 --folder /tmp/try
 
-The same corpus, lengths and test sentences as `training/translators.py`. The cross-attention head
-whose looks agree best with the gold links is found on validation sentences and noted in the config.
+The same corpus, lengths and test sentences as `training/translators.py`, and as there some target
+words are hidden while it trains. The cross-attention head whose looks agree best with the gold
+links is found on validation sentences and noted in the config.
 """
 
 import argparse

@@ -60,7 +60,7 @@ def copy_reveal(target: Path) -> None:
 def copy_fonts(target: Path) -> None:
     """Source Sans Pro (SIL Open Font License), which reveal.js carries, cut down to our letters.
 
-    A quarter of the bytes. A character that is missing comes from the reader's own fonts.
+    About a third of the bytes. A character that is missing comes from the reader's own fonts.
     """
     root = package_folder("sphinx_revealjs", "sphinx-revealjs")
     source = root / "_static/revealjs/dist/theme/fonts/source-sans-pro"

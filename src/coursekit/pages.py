@@ -1,7 +1,7 @@
 """Executed chapters, and what the website and the slides cut from them.
 
-A chapter is run once for both, in its `full` edition, and kept under build/executed until a cell
-or the library changes.
+A chapter is run once for both, in its `full` edition, and kept under build/executed until a cell,
+the library or an asset changes. Where nbval has just run it, `nbval_record` has put it there.
 """
 
 import hashlib
@@ -37,19 +37,28 @@ def tree_hash(*folders: Path) -> str:
 
 
 def executed(edition: Edition, project: Project, *, force: bool = False) -> NotebookNode:
-    """The edition with its outputs, from the cache where cells and library are the same."""
-    library = tree_hash(project.src / "attnlab")
-    key = store.digest([store.cells_hash(edition.notebook), library])[:16]
-    folder = project.build / "executed"
-    path = folder / f"{edition.chapter.stem}-{key}.ipynb"
+    """The edition with its outputs, from the cache where cells, library and assets are the same."""
+    path = _place_kept(edition, project)
     if not force and path.exists():
         return nbformat.read(path, as_version=4)
     notebook = execute(edition, project)
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob(f"{edition.chapter.stem}-*.ipynb"):
+    keep(edition, notebook, project)
+    return notebook
+
+
+def keep(edition: Edition, notebook: NotebookNode, project: Project) -> None:
+    """Put an executed edition where `executed` finds it; older runs of it go."""
+    path = _place_kept(edition, project)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for old in path.parent.glob(f"{edition.chapter.stem}-*.ipynb"):
         old.unlink()
     path.write_text(store.text_of(notebook), encoding="utf-8")
-    return notebook
+
+
+def _place_kept(edition: Edition, project: Project) -> Path:
+    what_it_uses = tree_hash(project.src / "attnlab", project.root / "assets")
+    key = store.digest([store.cells_hash(edition.notebook), what_it_uses])[:16]
+    return project.build / "executed" / f"{edition.chapter.stem}-{key}.ipynb"
 
 
 def executed_chapter(chapter: Chapter, project: Project, *, force: bool = False) -> NotebookNode:

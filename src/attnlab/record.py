@@ -4,6 +4,8 @@
         model(x)
     maps["layers.0.self_attention"]              # (B, H, L, S), detached, before dropout
 
+    with record(model, "context", attached=True) as maps:     # for a loss that looks at the looks
+
 Keys are module paths, as in `model.named_modules()`: `model.get_submodule(path)` is the module
 whose `forward` called `attention()`; the model itself is `""`. A module that called once holds a
 tensor; one that called several times (an RNN decoder) holds a list, in order of the calls.
@@ -25,8 +27,9 @@ Maps = dict[str, Tensor | list[Tensor]]
 class _Recorder:
     """The maps of one block, and the paths of the modules that are running right now."""
 
-    def __init__(self, patterns: tuple[str, ...] | None) -> None:
+    def __init__(self, patterns: tuple[str, ...] | None, attached: bool) -> None:
         self.patterns = patterns
+        self.attached = attached
         self.maps: Maps = {}
         self.running: list[str] = []  # innermost last
         self.thread = threading.get_ident()
@@ -39,6 +42,7 @@ class _Recorder:
         return self.patterns is None or any(fnmatchcase(path, p) for p in self.patterns)
 
     def store(self, weights: Tensor) -> None:
+        weights = weights if self.attached else weights.detach()
         path = self.running[-1]
         if path not in self.maps:
             self.maps[path] = weights
@@ -67,10 +71,13 @@ _recorders: list[_Recorder] = []  # the open blocks; empty nearly always
 
 
 @contextmanager
-def record(model: nn.Module, names: str | Iterable[str] | None = None) -> Iterator[Maps]:
+def record(
+    model: nn.Module, names: str | Iterable[str] | None = None, *, attached: bool = False
+) -> Iterator[Maps]:
     """Collect the attention weights of `model` while the block runs.
 
-    `names` limits the recording to some paths; `*` and `?` work as in file names.
+    `names` limits the recording to some paths; `*` and `?` work as in file names. With `attached`
+    gradients flow through the weights, which then hold the whole graph in memory.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(
@@ -78,7 +85,7 @@ def record(model: nn.Module, names: str | Iterable[str] | None = None) -> Iterat
             "nn.Module whose forward calls attention()."
         )
     patterns = (names,) if isinstance(names, str) else None if names is None else tuple(names)
-    recorder = _Recorder(patterns)
+    recorder = _Recorder(patterns, attached)
     handles: list = []
     try:
         for path, module in model.named_modules():
@@ -101,4 +108,4 @@ def note(weights: Tensor) -> None:
     """Hand the weights just used to every block that listens."""
     for recorder in _recorders:
         if recorder.listens():
-            recorder.store(weights.detach())
+            recorder.store(weights)

@@ -345,3 +345,20 @@ def test_tables_are_well_formed():
     assert eat.participle == "mangé"
     old = next(adjective for adjective in lexicon.BEFORE if adjective.english == "old")
     assert (old.french, old.before_vowel) == (("vieux", "vieille", "vieux", "vieilles"), "vieil")
+
+
+def test_one_tense_a_sentence(pairs):
+    """Relative clauses and reported speech, too: never "when we were …, we think"."""
+    past = [pair.structure for pair in pairs if pair.structure.startswith("past")]
+    assert len(past) > 100
+    assert not [s for s in past if "verb.past" not in s and "verb." in s]
+    assert not [s for s in past for mode in ("now", "can", "must", "going") if f"verb.{mode}." in s]
+
+
+def test_who_says_how_often_does_not_say_when(pairs):
+    how_often = {"never", "often", "always", "sometimes"}
+    when = {"today", "yesterday", "tomorrow"}
+    both = [p.source for p in pairs if how_often & {*p.source} and when & {*p.source}]
+    clauses = [" ".join(words) for words in both if not {",", "and", "but", "if", "who"} & {*words}]
+    joined = {"because", "when", "while", "whom", "that", "which"}
+    assert not [text for text in clauses if not joined & {*text.split()}]

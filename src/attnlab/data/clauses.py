@@ -38,6 +38,7 @@ WHEN = {
     "past": ("yesterday", "hier"),
     "going": ("tomorrow", "demain"),
 }
+COLOURS = {adjective.english for adjective in lexicon.COLOUR}
 HOW = (("slowly", "lentement"), ("quickly", "rapidement"), ("quietly", "tranquillement"))
 
 
@@ -80,7 +81,8 @@ class Derivation(VerbSpeaker):
             return self.there_is(budget)
         kinds = ALIVE if self.chance(0.85) else THINGS
         subject = self.subject(kinds, budget)
-        if subject.kind == "person" and budget - len(subject) >= 5 and self.chance(0.12):
+        reports = subject.kind == "person" and not self.past  # who thinks, thinks now
+        if reports and budget - len(subject) >= 5 and self.chance(0.12):
             return self.reported(subject, budget - len(subject))
         return subject + self.predicate(subject, budget - len(subject))
 
@@ -90,7 +92,8 @@ class Derivation(VerbSpeaker):
         share = max(2, int(budget * self.rng.uniform(0.25, 0.6)))
         if kinds == ALIVE and share >= 5 and self.chance(0.15):
             return self.both(kinds, share)
-        return self.described(kinds, min(share, max(budget - 2, 2)))
+        # What is, is not "some": "des clés sont rouges" is hardly said.
+        return self.described(kinds, min(share, max(budget - 2, 2)), plain=kinds == THINGS)
 
     def both(self, kinds: tuple[str, ...], budget: int) -> Phrase:
         """The cat and the dog: plural, and feminine only if both are."""
@@ -131,7 +134,7 @@ class Derivation(VerbSpeaker):
 
     def relative(self, noun: Phrase, budget: int) -> Phrase:
         """who sleeps: qui dort; that the boy reads: que le garçon lit."""
-        verbs = [v for v in lexicon.TRANSITIVE if noun.kind in v.objects]
+        verbs = [v for v in self.tensed(lexicon.TRANSITIVE) if noun.kind in v.objects]
         of_object = bool(verbs) and self.chance(0.4)
         self.note("relative", of_object, noun.kind == "person")
         person = "whom" if of_object else "who"
@@ -176,7 +179,8 @@ class Derivation(VerbSpeaker):
     def predicate(self, subject: Phrase, budget: int) -> Phrase:
         """What the subject does or is; at least one English word."""
         kind = subject.kind
-        if kind not in ALIVE or (budget >= 2 and self.chance(0.15)):
+        can_be = budget >= 2 and subject.determiner != "some"
+        if kind not in ALIVE or (can_be and self.chance(0.15)):
             return self.being(subject, budget)
         options = [self.alone]
         options += [self.transitive] * 4 if budget >= 2 else []
@@ -188,6 +192,8 @@ class Derivation(VerbSpeaker):
         be = self.be(subject)
         rest = budget - len(be)
         said_already = {word.text for word in subject.english}
+        if said_already & COLOURS:  # no red key is blue, no English friend Italian
+            said_already |= COLOURS
         adjectives = [
             a
             for place in ("before", "colour", "quality")
@@ -251,7 +257,7 @@ class Derivation(VerbSpeaker):
         """gives the book to the king: donne le livre au roi; gives the book to him: lui donne le
         livre.
         """
-        verb = self.pick(lexicon.DITRANSITIVE)
+        verb = self.pick(self.verbs(lexicon.DITRANSITIVE, subject.kind))
         to = English("to")
         objects = tuple(sorted(verb.objects))
         if self.chance(0.4):

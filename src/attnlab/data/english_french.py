@@ -90,7 +90,7 @@ def _vocabularies() -> tuple[Vocabulary, Vocabulary]:
 
 
 def _mirrored(pair: Pair) -> bool:
-    """A noun whose two adjectives change sides and places: manteaux blancs chers"""
+    """A noun whose two adjectives change sides and places: livre anglais triste"""
     at = dict(sorted(pair.sure))
     nouns = {form for noun in lexicon.ALL_NOUNS for form in noun.french}
     return any(
@@ -101,21 +101,21 @@ def _mirrored(pair: Pair) -> bool:
 # How long an example is, what it must show, and the seed of a stream of test sentences whose first
 # one does: found by `python training/find_examples.py`, held by a test.
 TELLING: tuple[tuple[int, int, Callable[[Pair], bool], int], ...] = (
-    (3, 4, lambda pair: "l'" in pair.target, 26),
+    (3, 4, lambda pair: "l'" in pair.target, 34),
     (4, 6, lambda pair: {"ne", "pas"} <= {*pair.target} and "not" in pair.source, 9),
     (4, 6, lambda pair: {"n'", "pas"} <= {*pair.target} and "did" in pair.source, 20),
-    (5, 7, _mirrored, 273),
-    (5, 8, lambda pair: "au" in pair.target, 275),
-    (6, 8, lambda pair: "leur" in pair.target and "to them" in " ".join(pair.source), 164),
-    (6, 9, lambda pair: "cannot" in pair.source, 290),
-    (7, 9, lambda pair: "que" in pair.target and "that" in pair.source, 162),
-    (7, 10, lambda pair: "jamais" in pair.target and "a" in pair.target, 248),
-    (9, 11, lambda pair: "whom" in pair.source, 179),
+    (5, 7, _mirrored, 61),
+    (5, 8, lambda pair: "au" in pair.target, 4),
+    (6, 8, lambda pair: "leur" in pair.target and "to them" in " ".join(pair.source), 118),
+    (6, 9, lambda pair: "cannot" in pair.source, 65),
+    (7, 9, lambda pair: "que" in pair.target and "that" in pair.source, 30),
+    (7, 10, lambda pair: "jamais" in pair.target and "a" in pair.target, 11),
+    (9, 11, lambda pair: "whom" in pair.source, 26),
     (10, 12, _mirrored, 53),
-    (12, 14, lambda pair: "parce" in pair.target, 7),
+    (12, 14, lambda pair: "parce" in pair.target, 4),
     (14, 16, lambda pair: "," in pair.source, 4),
-    (18, 20, lambda pair: "qui" in pair.target, 6),
-    (22, 24, _mirrored, 14),
+    (18, 20, lambda pair: "qui" in pair.target, 11),
+    (22, 24, _mirrored, 19),
     (27, 30, lambda pair: "pas" in pair.target, 0),
 )
 

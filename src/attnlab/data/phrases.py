@@ -39,7 +39,9 @@ NOT_SAID = {
     ("old", "child"),
     ("young", "child"),
 }  # fixed expressions
-NOT_OWNED = ("man", "woman", "king", "queen")  # "ses femmes" are his wives
+# "ses femmes" are his wives, "ma fille" is my daughter
+NOT_OWNED = ("man", "woman", "king", "queen", "girl", "boy")
+SIZE = ("small", "big")  # stand first in English: a big clean hotel, but a clean old hotel
 
 
 @dataclass
@@ -125,7 +127,8 @@ class Speaker:
         noun = self.pick(_nouns_of(tuple(kinds)))
         mass = noun.kind in lexicon.MASS
         plural = not mass and self.chance(0.35)
-        word = self._determiner(noun, plural, plain or definite, indefinite, definite)
+        limited = plain or definite
+        word = self._determiner(noun, plural, limited, indefinite, definite, negated)
         layout = self._layout(noun, budget - 2)
         self.note(
             "NP", word if word not in OWN else "own", plural, noun.feminine, mass, layout.code
@@ -139,8 +142,10 @@ class Speaker:
         colour = [(English(a.english), a) for a in layout.colour]
         quality, french_quality = self._qualities(layout, form)
         opinion = [e for e, a in before if a.english in OPINION]
-        other = [e for e, a in before if a.english not in OPINION]
-        english += [*opinion, *quality, *other, *(e for e, _ in colour), head]
+        size = [e for e, a in before if a.english in SIZE]
+        age = [e for e, a in before if a.english not in (*OPINION, *SIZE)]
+        middle = [*size, *quality] if len(quality) == 1 else [*quality, *size]
+        english += [*opinion, *middle, *age, *(e for e, _ in colour), head]
 
         french += [_agree(a, form, e) for e, a in before]
         french += [French(noun.french[plural], [head])]
@@ -151,7 +156,13 @@ class Speaker:
         return Phrase(english, french, person, noun.feminine, plural, noun.kind, word, one)
 
     def _determiner(
-        self, noun: Noun, plural: bool, plain: bool, indefinite: bool, definite: bool
+        self,
+        noun: Noun,
+        plural: bool,
+        plain: bool,
+        indefinite: bool,
+        definite: bool,
+        negated: bool,
     ) -> str:
         if indefinite:
             return self.pick(("some", "some", "two", "many", "three") if plural else ("a",))
@@ -161,7 +172,7 @@ class Speaker:
         if plural:
             some = ("the", "the") if plain else ("some", "some", "many", "two", "three")
             return self.pick(("the", "the", "the", "these", own, own, *some))
-        if not plain and self.chance(0.04):
+        if not (plain or negated) and self.chance(0.04):
             return "every"
         a = "the" if definite else "a"
         return self.pick(("the", "the", "the", "the", a, a, "this", own, own))

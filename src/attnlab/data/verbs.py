@@ -42,7 +42,10 @@ OFTEN = {"often": "souvent", "always": "toujours", "sometimes": "parfois"}
 
 @dataclass
 class VerbGroup:
-    """A verb with all that stands around it. `particle` is the English "to" of "go to", if any."""
+    """A verb with all that stands around it. `particle` is the English "to" of "go to", if any.
+
+    `mode` is empty where it has been said how often: then nobody asks when.
+    """
 
     phrase: Phrase
     mode: str
@@ -107,11 +110,17 @@ class VerbSpeaker(Speaker):
                 found = words.lexical_french
                 found.possible = [*found.sure, *found.possible, particle]
                 found.sure = []
+        if often or polarity == "never":
+            mode = ""
         return VerbGroup(Phrase(english, french), mode, bool(polarity), particle)
 
     def verbs(self, table: Sequence[Verb], kind: str) -> list[Verb]:
         """The verbs that go with such a subject, in the tense of this sentence."""
-        return [v for v in table if kind in v.subjects and (v.has_past or not self.past)]
+        return [v for v in self.tensed(table) if kind in v.subjects]
+
+    def tensed(self, table: Sequence[Verb]) -> list[Verb]:
+        """The verbs that have the tense of this sentence."""
+        return [v for v in table if v.has_past or not self.past]
 
     def _mode(self, verb: Verb) -> str:
         if verb.has_past and self.past:

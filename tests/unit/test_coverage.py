@@ -1,0 +1,48 @@
+"""The penalty on uneven looks, by hand; and that recorded weights can be part of a loss."""
+
+import pytest
+import torch
+
+from attnlab import reproducible
+from attnlab.coverage import uneven
+from attnlab.data import Batch
+from attnlab.record import record
+from attnlab.seq2seq import Config, Seq2Seq
+
+
+def batch() -> Batch:
+    """Two sentences: 3 and 2 source words, 4 and 3 target words, end marks included."""
+    return Batch(
+        source=torch.tensor([[4, 5, 2], [6, 2, 0]]),
+        source_lengths=torch.tensor([3, 2]),
+        target_in=torch.tensor([[1, 4, 5, 6], [1, 4, 5, 0]]),
+        target_out=torch.tensor([[4, 5, 6, 2], [4, 5, 2, 0]]),
+    )
+
+
+def test_by_hand():
+    alpha = torch.zeros(2, 4, 3)
+    alpha[0, [0, 1, 2, 3], [0, 0, 1, 2]] = 1.0  # words get 2, 1, 1 looks
+    alpha[1, [0, 1, 2], [1, 1, 1]] = 1.0  # words get 0 and 3
+    alpha[1, 3, 0] = 1.0  # the look of padding does not count
+    assert uneven(alpha, batch()).item() == pytest.approx((1 + 0 + 0 + 1 + 4) / 5)
+
+
+def test_one_look_each_costs_nothing():
+    one = batch()
+    alpha = torch.zeros(2, 4, 3)
+    alpha[0, [0, 1, 2, 3], [0, 1, 2, 2]] = torch.tensor([1.0, 1.0, 0.5, 0.5])
+    alpha[1, [0, 1, 2], [0, 1, 1]] = torch.tensor([1.0, 0.5, 0.5])
+    assert uneven(alpha, one).item() == 0
+
+
+def test_its_gradient_reaches_the_scores_only_when_the_weights_are_attached():
+    reproducible.seed(0)
+    model = Seq2Seq(Config(source_words=9, target_words=8, embedding=5, hidden=6))
+    with record(model, "context", attached=True) as maps:
+        model.loss(batch())
+    uneven(maps["context"].squeeze(1), batch()).backward()
+    assert model.context.score.query.weight.grad.abs().max() > 0
+    with record(model, "context") as maps:
+        model.loss(batch())
+    assert not maps["context"].requires_grad

@@ -4,7 +4,8 @@
     python training/translators.py --kind additive --steps 500 --folder /tmp/try
 
 Sentences of 3 to 32 English words, the same for both, and the same sizes. The one with attention
-has some target words hidden while it trains, so that it has to look at the source for them.
+has some target words hidden while it trains, so that it has to look at the source for them, and is
+asked to look at every source word once.
 """
 
 import argparse
@@ -13,12 +14,14 @@ from pathlib import Path
 import torch
 
 from attnlab import assets, reproducible, training
+from attnlab.coverage import with_even_looks
 from attnlab.data import batches, collate
 from attnlab.data.english_french import EnglishFrench
 from attnlab.seq2seq import Config, Seq2Seq
 from attnlab.translator import Translator
 
 NAMES = {"none": "fixed_context", "additive": "rnnsearch"}
+EVEN = 0.2
 
 
 def main() -> None:
@@ -60,13 +63,14 @@ def main() -> None:
         history = training.fit(
             translator.model,
             batches(sentences, source, target, size=48, seed=0),
+            loss=with_even_looks(translator.model, EVEN) if kind != "none" else None,
             steps=arguments.steps,
             lr=3e-3,
             evaluate=evaluate,
             every=500,
             progress=False,
         )
-        translator.save(path, store="int8", steps=history.steps)
+        translator.save(path, store="int8", steps=history.steps, seconds=round(history.seconds))
         shipped = Translator.load(path)  # measure what is shipped, not what was trained
         line = f"{kind}: {history.seconds:.0f} CPU seconds, BLEU {shipped.bleu(test):.1f}"
         print(line if kind == "none" else f"{line}, AER {shipped.aer(test):.4f}", flush=True)

@@ -1,8 +1,6 @@
 """Every source word wants one look: a penalty that keeps attention from leaving words out.
 
-    with record(model, "context", attached=True) as maps:
-        loss = model.loss(batch)
-    loss = loss + 0.2 * uneven(maps["context"].squeeze(1), batch)
+    training.fit(model, batches, loss=with_even_looks(model, 0.2), …)
 
 Softmax makes the looks of one target word sum to 1. Nothing makes the looks *at* one source word
 sum to anything. In "he sees her", the annotation of *sees* knows of *her*, so *la* can be said
@@ -12,10 +10,25 @@ both sums: "doubly stochastic" attention. No alignment is shown to the model.
 B batch, T target length, S source length.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from attnlab.data.sequences import PAD, Batch
+from attnlab.record import record
+from attnlab.seq2seq import Seq2Seq, joined
+
+
+def with_even_looks(model: Seq2Seq, share: float) -> Callable[[Batch], Tensor]:
+    """A loss for `training.fit`: the translator's own, plus `share` times how uneven it looks."""
+
+    def loss(batch: Batch) -> Tensor:
+        with record(model, "context", attached=True) as maps:
+            own = model.loss(batch)
+        return own + share * uneven(joined(maps["context"]), batch)
+
+    return loss
 
 
 def uneven(alpha: Tensor, batch: Batch) -> Tensor:

@@ -222,5 +222,9 @@ def alignments(model: Seq2Seq, batch: Batch) -> Tensor:
     with record(model, "context") as maps:
         model(batch)
     model.train(was_training)
-    seen = maps["context"]  # (B, 1, T, S), or a list of T times (B, 1, 1, S)
+    return joined(maps["context"])
+
+
+def joined(seen: Tensor | list[Tensor]) -> Tensor:
+    """Recorded looks as (B, T, S): from (B, 1, T, S), or from T times (B, 1, 1, S)."""
     return (torch.cat(seen, dim=2) if isinstance(seen, list) else seen).squeeze(1)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnlab import reproducible
-from attnlab.coverage import uneven
+from attnlab.coverage import uneven, with_even_looks
 from attnlab.data import Batch
 from attnlab.record import record
 from attnlab.seq2seq import Config, Seq2Seq
@@ -36,13 +36,19 @@ def test_one_look_each_costs_nothing():
     assert uneven(alpha, one).item() == 0
 
 
-def test_its_gradient_reaches_the_scores_only_when_the_weights_are_attached():
+@pytest.mark.parametrize("order", ["after", "before"])
+def test_its_gradient_reaches_the_scores(order):
     reproducible.seed(0)
-    model = Seq2Seq(Config(source_words=9, target_words=8, embedding=5, hidden=6))
-    with record(model, "context", attached=True) as maps:
-        model.loss(batch())
-    uneven(maps["context"].squeeze(1), batch()).backward()
+    sizes = {"source_words": 9, "target_words": 8, "embedding": 5, "hidden": 6}
+    model = Seq2Seq(Config(**sizes, order=order))
+    plain, even = model.loss(batch()), with_even_looks(model, 0.5)(batch())
+    assert even > plain
+    (even - plain).backward()
     assert model.context.score.query.weight.grad.abs().max() > 0
+
+
+def test_weights_are_recorded_without_their_graph_unless_asked_for():
+    model = Seq2Seq(Config(source_words=9, target_words=8, embedding=5, hidden=6))
     with record(model, "context") as maps:
         model.loss(batch())
     assert not maps["context"].requires_grad

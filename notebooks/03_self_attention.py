@@ -167,7 +167,7 @@ print(*spell(titles, shelves))
 # questions come, all notes must already sit in its state, a vector of fixed size.
 #
 # The reader below embeds each token (title plus shelf), hands the sequence to a *mixer*, and reads an answer from every
-# place. The mixer is the only part that lets tokens talk. Today it is a GRU, the strongest RNN we know from chapter 1.
+# place. The mixer is the only part that lets tokens talk. Today it is the GRU of chapter 1.
 
 
 # %%
@@ -196,13 +196,16 @@ class Recurrent(nn.Module):
 
 
 # %%
+BATCH = 128  # tapes a step
+
+
 def train(model, steps, rate):
     """Tapes of 2 to 12 films; the loss counts the questions only."""
     optimiser = torch.optim.Adam(model.parameters(), lr=rate)
     schedule = OneCycleLR(optimiser, rate, total_steps=steps)
     for _ in range(steps):
         films = int(torch.randint(2, TITLES + 1, ()))
-        titles, shelves, answers, _ = tapes(128, films)
+        titles, shelves, answers, _ = tapes(BATCH, films)
         guesses = model(titles, shelves)[:, films:]  # (B, films, SHELVES)
         loss = F.cross_entropy(guesses.flatten(0, 1), answers.flatten())
         optimiser.zero_grad()
@@ -233,8 +236,9 @@ def curve(model):
 
 # %% tags=["nbval-ignore-output"]
 SIZES = [2, 4, 6, 8, 10, 12]
+STEPS = {"GRU": 600}
 seed(0)
-gru = train(Reader(48, Recurrent(48)), steps=600, rate=2e-2)
+gru = train(Reader(48, Recurrent(48)), STEPS["GRU"], rate=2e-2)
 gru_curve = curve(gru)
 
 
@@ -262,6 +266,8 @@ print("GRU, right answers:  ", *(f"{share:5.2f}" for share in gru_curve))
 print("lazy, right answers: ", *(f"{share:5.2f}" for share in lazy_curve))
 
 # %%
+numbers = sum(p.numel() for p in gru.parameters())
+print(f"{numbers:,} parameters, {STEPS['GRU'] * BATCH:,} tapes")
 print("GRU, 2 films: at least 0.9 right:", gru_curve[0] >= 0.9)
 print("GRU, 12 films: at most 0.75 right:", gru_curve[-1] <= 0.75)
 
@@ -426,7 +432,7 @@ print("weights", scores.softmax(dim=-1), sep="\n")
 # Words already mix, with no RNN and in two products. But look at the scores:
 #
 # 1. **There is nothing to learn.** The formula has no parameters.
-# 2. **Every word likes itself best.** The diagonal wins in each row, because nothing is more similar to a vector than itself.
+# 2. **Every word likes itself best.** The diagonal wins in each row. A longer vector that points the same way could beat it, but of all vectors of one length none matches a vector better than itself.
 # 3. **The scores are symmetric.** *bites* scores *dog* exactly as *dog* scores *bites*.
 #
 # ### Step 2: learn one projection, and fail
@@ -444,8 +450,8 @@ S = (x @ U) @ (x @ U).mT  # (1000, 3, 3)
 print("any unsymmetric?", bool(((S - S.mT).abs() > 1e-4).any()))
 
 # %% [markdown]
-# Why does it matter? Because *who looks at whom* has a direction. The verb needs to know who bites; the dog does not need the verb in the same way. *Dog bites
-# man* and *man bites dog* consist of the same pairs of words.
+# Why does it matter? Because *who looks at whom* has a direction. The verb needs to know who bites; the dog does not need the verb in the same way.
+# A symmetric table has no way to say so: as loud as *bites* calls *dog*, *dog* must call *bites*.
 #
 # Here is the hardest small case. Let every word look at the word before it, and the first one at the last: *dog* → *man* → *bites* → *dog*. With
 # symmetric scores this is a staircase by Escher: $s_{dm} > s_{db}$ (the dog prefers the man), $s_{mb} > s_{md}$ and
@@ -747,7 +753,7 @@ Quiz(
             ],
         },
         {
-            "question": "One pass with a causal mask over a text of `L` tokens: how many next-token predictions can be trained with it?",
+            "question": "One pass with a causal mask over the first `L` tokens of a text of `L` + 1: how many next-token predictions can be trained with it?",
             "choices": [
                 {
                     "text": "1, for the last token",
@@ -756,7 +762,7 @@ Quiz(
                 {
                     "text": "`L`",
                     "correct": True,
-                    "why": "Place `i` has seen tokens 0 … `i`, just as if the text ended there.",
+                    "why": "Place `i` has seen tokens 0 … `i`, just as if the text ended there, and token `i` + 1 is its target.",
                 },
                 {
                     "text": "`L`²",
@@ -1014,7 +1020,8 @@ def leak(hide, tokens=6, width=8):
     """Change the last token: the change before it, and the rows' sums."""
     seed(0)
     x = torch.randn(tokens, width)
-    w_q, w_k, w_v = torch.randn(3, width, width)
+    # √width keeps queries, keys and values at a spread near 1.
+    w_q, w_k, w_v = torch.randn(3, width, width) / math.sqrt(width)
     other = x.clone()
     other[-1] += 1.0  # another future
     may = masks.causal(tokens).dense()
@@ -1033,8 +1040,8 @@ for name, hide in WAYS.items():
     print(f"rows add up to {sums.min():.2f} … {sums.max():.2f}")
 
 # %% [markdown]
-# A score of 0 is not a small score: $e^0 = 1$, and the hidden key keeps its share. Multiplying afterwards looks safe, and the hidden *values* are indeed gone. But the hidden *scores* are still in the denominator of the
-# softmax. The future can be felt through it, as a rustle behind the curtain. Only $e^{-\infty} = 0$ takes a key out of numerator and denominator.
+# A score of 0 is not a small score: $e^0 = 1$, so the hidden key keeps a share, and more than half of the leak is still there. Multiplying afterwards looks safe, and the hidden *values* are indeed gone. But the hidden *scores* are
+# still in the denominator of the softmax, and they decide what a row adds up to. Through it the future can be felt: the smallest of the three leaks, a rustle behind the curtain, yet not nothing. Only $e^{-\infty} = 0$ takes a key out of numerator and denominator.
 #
 # Is a rustle enough to cheat? Give a network the most hopeless task there is: **predict the next of a row of random digits**. No honest model can do better than
 # a loss of $\ln 10 = 2.30$ and 1 right in 10. Whatever is better has seen the future.
@@ -1119,7 +1126,7 @@ print("the others peek, loss below 2.1:", max(losses.values()) < 2.1)
 #
 # ### Many training samples from one text
 #
-# The causal mask pays its price back. Take a text of $L$ tokens. Every prefix is a training sample: *given these, predict the next*. Without the mask we would run the network on $L$ prefixes. With it, **one pass gives the
+# The causal mask pays its price back. Take a text of $L + 1$ tokens. Its first token, its first two, … its first $L$ are training samples: *given these, predict the next*. Without the mask we would run the network on $L$ prefixes. With it, **one pass gives the
 # outputs of all prefixes**, because place $i$ cannot tell whether the text goes on after it.
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -1137,7 +1144,7 @@ torch.testing.assert_close(one_pass, torch.stack(last))
 print("one causal pass = the last outputs of all six prefixes")
 
 # %% [markdown] tags=["notes"]
-# Place i cannot tell whether the text goes on after it. So one pass trains on every prefix: L samples for the price of one.
+# Place i cannot tell whether the text goes on after it. So one pass over the first L of L + 1 tokens trains on L prefixes, for the price of one.
 
 # %% [markdown]
 # An RNN language model gets its $L$ predictions from one pass as well, but in $L$ steps, one after the other. Here all of them come at once, from two matrix products. That is what made training on very long texts affordable.
@@ -1353,7 +1360,7 @@ print(f"picks the right noun: {picks} of 20")
 #
 # ### Back to the video shop
 #
-# Now we give the reader of part 1 another mixer. Same embeddings, same answers, same training data, about the same number of parameters:
+# Now we give the reader of part 1 another mixer. Same embeddings, same answers, tapes from the same shop, about the same number of parameters. Width, learning rate and number of steps are what suits each, and the GRU gets the most steps:
 #
 # - **self-attention**: one layer, one head, causal. The library's `attention`, and three matrices;
 # - **a 1-D convolution**: four layers, each token sees itself and the two tokens before it.
@@ -1394,10 +1401,13 @@ class Convolutional(nn.Module):
 # **Guess first:** the convolution reaches $4 \cdot 2 = 8$ tokens back. What happens to a question whose note is 9 tokens away?
 
 # %% tags=["nbval-ignore-output"]
+STEPS |= {"self-attention": 200, "convolution": 400}
 seed(0)
-attentive = train(Reader(64, SelfAttention(64)), steps=200, rate=1e-2)
+attentive = Reader(64, SelfAttention(64))
+train(attentive, STEPS["self-attention"], rate=1e-2)
 seed(0)
-convolutional = train(Reader(36, Convolutional(36)), steps=400, rate=5e-3)
+convolutional = Reader(36, Convolutional(36))
+train(convolutional, STEPS["convolution"], rate=5e-3)
 
 readers = {
     "self-attention": attentive,
@@ -1405,11 +1415,11 @@ readers = {
     "convolution": convolutional,
 }
 curves = {name: curve(model) for name, model in readers.items()}
-print("                parameters,    films:", *(f"{n:4d}" for n in SIZES))
+print("                parameters steps  films:", *(f"{n:4d}" for n in SIZES))
 for name, model in readers.items():
     count = sum(p.numel() for p in model.parameters())
     shares = (f"{share:.2f}" for share in curves[name])
-    print(f"{name:15} {count:10,d}              ", *shares)
+    print(f"{name:15} {count:10,d} {STEPS[name]:5d}        ", *shares)
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Back to the video shop
@@ -1465,7 +1475,7 @@ print("GRU, 12 films: at least 0.25 behind:", best - second >= 0.25)
 print("convolution, beyond its reach: chance:", max(beyond) < 0.3)
 
 # %% [markdown] tags=["notes"]
-# Same parameters, a third of the GRU's training steps. A GRU four times as large solves it, too. The point is the shape of the curves: the GRU minds the number of films, the convolution the distance, attention neither.
+# No more parameters than the GRU, a third of its training steps. A GRU nearly four times as large solves it, too. The point is the shape of the curves: the GRU minds the number of films, the convolution the distance, attention neither.
 
 # %% [markdown]
 # Self-attention answers practically everything, with no more parameters and a third of the GRU's training steps. The task is made for it, of course: it *is* a look-up. But much of language is look-up: names, pronouns, quotations,
@@ -1473,7 +1483,7 @@ print("convolution, beyond its reach: chance:", max(beyond) < 0.3)
 #
 # - In the right plot the GRU's line is flat. The way is not its problem here; the crowd is.
 # - Within its reach the convolution gets about half. It sees the note, but one fixed filter per distance is a clumsy way to compare titles.
-# - The GRU is not beaten for ever. We gave all three the same budget; with nearly four times the parameters it passes 0.95 here as well. But a longer catalogue asks for a larger state ([Arora et al. 2023](https://arxiv.org/abs/2312.04927) measure this at scale), while the memory of attention *is* the tape.
+# - The GRU is not beaten for ever. All three have about the same number of parameters; with nearly four times as many it passes 0.95 here as well. But a longer catalogue asks for a larger state ([Arora et al. 2023](https://arxiv.org/abs/2312.04927) measure this at scale), while the memory of attention *is* the tape.
 # - Our attention layer has no idea of order. It does not need one here. Chapter 5 shows what it cannot do without.
 #
 # Did it learn what you would expect? Here are its real queries and keys on one tape. **Before you look:** at which column should the row `C?` point?
@@ -1568,7 +1578,7 @@ for name, count in (
 #
 # (The paper's table gives only the dilated path; its text gives the other.) Read it by columns. Self-attention has the shortest path and nothing to wait for. It pays in the first column, with $n^2$.
 #
-# **Memory and time.** For a training step every layer keeps numbers for the backward pass. PyTorch lets us listen when it puts something aside.
+# **Parallelism.** How much of a layer has to wait? Autograd remembers which operation needed the result of which. We build one layer of each kind and follow the longest chain of operations in which each one waits for the one before: no machine, however many cores it has, can be done in fewer steps.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three ways
@@ -1614,6 +1624,33 @@ LAYERS = {
     "convolution": by_convolution,
     "self-attention": by_attention,
 }
+
+
+# %%
+def chain(layer, n):
+    """Operations of the longest chain in which each waits for the last."""
+    end = layer(torch.randn(n, WIDTH)).grad_fn
+    longest, open_ends = {None: 0}, [end]
+    while open_ends:  # no recursion: the RNN's chain is too long for it
+        needs = [node for node, _ in open_ends[-1].next_functions]
+        unknown = [node for node in needs if node not in longest]
+        if unknown:
+            open_ends += unknown
+        else:
+            lengths = [longest[node] for node in needs]
+            longest[open_ends.pop()] = 1 + max(lengths, default=0)
+    return longest[end]
+
+
+print("tokens:        ", *(f"{n:5d}" for n in (16, 64, 256, 1024)))
+for name, layer in LAYERS.items():
+    chains = (chain(layer, n) for n in (16, 64, 256, 1024))
+    print(f"{name:15}", *(f"{count:5d}" for count in chains))
+
+# %% [markdown]
+# Four times the tokens make the RNN's chain four times as long. The other two have the same chain for any text: more tokens are more work, but no more waiting.
+#
+# **Memory and time.** For a training step every layer keeps numbers for the backward pass. PyTorch lets us listen when it puts something aside.
 
 
 # %%
@@ -1683,9 +1720,7 @@ figures.show(
 )
 
 # %% [markdown]
-# For 1024 tokens the RNN takes 1024 steps in a row, the other two take one each.
-#
-# The convolution is the cheapest by far, and blind at a distance. Self-attention's line is the steepest: its memory grows with $N^2$. The RNN is slow here for another reason: its cell is called $N$ times in a row. With many cores or a GPU the other two
+# The convolution is the cheapest by far, and blind at a distance. Self-attention's line is the steepest: its memory grows with $N^2$. The RNN is slow here for another reason: its cell is called $N$ times in a row, each call waiting for the one before. With many cores or a GPU the other two
 # spread their work over all of them. The RNN still waits in its queue.
 #
 # ### Two regimes: N²D and ND²
@@ -1823,7 +1858,7 @@ print(f"the favourite is the most similar other word: {hits / total:.0%}")
 print(f"a random other word would be:                 {chance / total:.0%}")
 
 # %% [markdown]
-# About one time in seven: a little better than chance, and nothing like a search. The reason is in the formula. With row vectors,
+# About one time in seven: not even twice as often as by chance, and nothing like a search. The reason is in the formula. With row vectors,
 #
 # $$q_i \cdot k_j = (x_i W_q)(x_j W_k)^\top = x_i \underbrace{W_q W_k^\top}_{M,\ (E,\,E)} x_j^\top .$$
 #
@@ -2187,25 +2222,28 @@ check("03.5", look_back)
 #
 # 1. **Self-attention lets every token look straight at every other**, in one step: $O = \operatorname{softmax}(QK^\top/\sqrt D)\,V$.
 # 2. **Three matrices, three jobs:** how to ask, how to be found, what to hand over. One shared matrix makes the scores symmetric, and *who looks at whom* is not.
-# 3. **√D keeps the spread of the scores at 1.** Without it the softmax saturates, and its slope is gone.
+# 3. **√D keeps the spread of the scores at 1.** Without it the softmax of a wide head saturates, and its slope is gone.
 # 4. **Masks put −∞ into the scores**, before the softmax. With a causal mask one pass trains on every prefix of a text.
 # 5. **It costs $N^2D + ND^2$.** The square matters beyond $N \approx 2D$; below, the projections do.
 
 # %% [markdown]
 # ### Shapes and costs
 #
-# One layer, one head, $N$ tokens of width $E$, head width $D$ (the last column with $E = D$):
+# One layer, one head, $N$ tokens of width $E$, head width $D$ (the last column with $E = D$). $W_o$, which leads back to the width $E$, comes in chapter 4; the costs of part 5 include it.
 #
 # | | shape | parameters | operations |
 # |---|---|---|---|
 # | tokens $X$ | $(N, E)$ | | |
 # | $W_q$, $W_k$, $W_v$ | $(E, D)$ each | $3ED$ | |
 # | $Q$, $K$, $V$ | $(N, D)$ each | | $6ND^2$ |
-# | scores $QK^\top/\sqrt D$ | $(N, N)$ | 0 | $2N^2D$ |
-# | weights $\alpha$ | $(N, N)$ | 0 | $O(N^2)$ |
-# | output $\alpha V$ | $(N, D)$ | 0 | $2N^2D$ |
-# | memory for training | $O(N^2 + ND)$; fused kernels: $O(ND)$ | | |
-# | longest path, sequential steps | 1, 1 (RNN: $N$, $N$) | | |
+# | scores $QK^\top/\sqrt D$ | $(N, N)$ | | $2N^2D$ |
+# | weights $\alpha$ | $(N, N)$ | | $O(N^2)$ |
+# | mixture $\alpha V$ | $(N, D)$ | | $2N^2D$ |
+# | $W_o$ | $(D, E)$ | $ED$ | |
+# | output $\alpha V W_o$ | $(N, E)$ | | $2ND^2$ |
+# | **all** | | $4ED$ | $8ND^2 + 4N^2D$ |
+#
+# **Memory for training:** $O(N^2 + ND)$, with a fused kernel $O(ND)$. **Longest path and sequential steps:** 1 and 1; an RNN needs $N$ and $N$.
 #
 # ### Test yourself
 
@@ -2253,16 +2291,16 @@ Quiz(
             ],
         },
         {
-            "question": "A head has D = 64 and somebody forgets the division by √D. What happens at the start of training?",
+            "question": "A head has D = 1024 and somebody forgets the division by √D. What happens at the start of training?",
             "choices": [
                 {
                     "text": "The weights become nearly equal",
-                    "why": "The other way round: scores with a standard deviation of 8 make the softmax pick a winner.",
+                    "why": "The other way round: scores with a standard deviation of 32 make the softmax pick a winner.",
                 },
                 {
                     "text": "The softmax saturates and passes hardly any gradient to the scores",
                     "correct": True,
-                    "why": "The scores have variance 64. One key gets nearly all the weight, where the softmax is flat.",
+                    "why": "The scores have variance 1024. In part 4 the best of 16 keys then took 0.96 of the weight, and the slope was 0.00 instead of 0.30.",
                 },
                 {
                     "text": "Nothing: the softmax is normalised anyway",

@@ -30,6 +30,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from attnlab import figures
+from attnlab.checks import check
 from attnlab.reproducible import seed
 
 figures.use_style()
@@ -252,78 +253,75 @@ figures.show(
 #
 # </details>
 #
-# ## Exercise 1 ★ · The longest text (5 min)
+# ## The longest text (5 min)
 #
 # Your explicit attention stopped at some $N$, or would. A model with 12 layers is *trained*, so every layer keeps its weights for the backward pass. How long may the text be with 16 GB, $H = 12$ heads and 2 bytes a number, if we
-# count the tables alone? And with a batch of 8 texts? Compute it here.
+# count the tables alone? And with a batch of 8 texts? Guess, then compute it here.
 
 # %%
-gigabytes, layers, batch = 16, 12, 1
-n_fits = math.isqrt(int(gigabytes * 1e9 / (layers * batch * 12 * 2)))
-print(f"tables alone fill {gigabytes} GB at N = {n_fits}")
+memory_bytes, layers, heads_each, bytes_each = 16e9, 12, 12, 2
+# your turn
 
 # %% [markdown]
-# <details><summary>Answer for a batch of 8</summary>
+# <details><summary>Answer</summary>
+#
+# One text fills $12 \cdot 12 \cdot 2 \cdot N^2$ bytes, which is 16 GB at $N = \sqrt{16 \cdot 10^9 / 288}$, about 7,450 tokens.
 #
 # $N$ stands under a square, so 8 times the texts make $N$ smaller by $\sqrt 8 \approx 2.8$ only: about 2,600 tokens. The other way round it hurts: twice the length takes four times the memory.
 #
 # </details>
 #
-# ## Exercise 2 ★★ · Attention in blocks of queries (20 min)
+# ## Save memory yourself
+
+# %% [markdown] tags=["exercise"] exercise="03.6"
+# ### Exercise 3.6 ★★ · Attention in blocks of queries (20 min)
 #
-# A row of the softmax needs all keys, but no other row. So take `block` queries at a time: their part of the table has only `block` × $N$ entries, and it is thrown away before the next block comes. Rewrite the function below. The cell
-# after it compares.
+# A row of the softmax needs all keys, but no other row. So take `block` queries at a time: their part of the table has only `block` × $S$ entries, and it is thrown away before the next block comes.
+#
+# Write `in_blocks(q, k, v, block)` for $q$ $(\dots, L, D)$, $k$ $(\dots, S, D)$ and $v$ $(\dots, S, D_v)$. It returns the numbers of `explicit`, $(\dots, L, D_v)$, and never holds the whole table. $L$ need not be a
+# multiple of `block`.
 
 
-# %%
+# %% tags=["stub"] exercise="03.6"
 def in_blocks(q, k, v, block=128):
-    """The same, with at most `block` rows of the table in memory."""
-    return explicit(q, k, v)  # your turn: this still makes the whole table
+    """Attention with at most `block` rows of the table at a time."""
+    parts = ...  # the queries, `block` at a time
+    outputs = ...  # what each part finds among all the keys
+    return ...  # one row for each query again
 
+
+# %% [markdown] tags=["hint"] exercise="03.6"
+# `q.split(block, dim=-2)` gives the blocks of queries, the last one shorter where need be. What must stay whole?
+
+# %% [markdown] tags=["hint"] exercise="03.6"
+# Keys and values stay whole: call `explicit(part, k, v)` for each part. Then put the results together along the axis of the queries. Count that axis from the back, so that heads may stand in front.
+
+
+# %% tags=["solution"] exercise="03.6"
+def in_blocks(q, k, v, block=128):
+    """Attention with at most `block` rows of the table at a time."""
+    outputs = []
+    for part in q.split(block, dim=-2):  # (..., block, D)
+        table = part @ k.mT / math.sqrt(q.shape[-1])  # (..., block, S)
+        outputs.append(table.softmax(dim=-1) @ v)
+    return torch.cat(outputs, dim=-2)  # (..., L, D_v)
+
+
+# %% tags=["check"] exercise="03.6"
+check("03.6", in_blocks)
+
+# %% [markdown]
+# What does it save on your device? (Until yours is written, `explicit` stands in for it.)
 
 # %%
-def compare(attend, n):
-    """Is it the same, and how much smaller is the memory?"""
-    q, k, v = inputs(n)
-    same = torch.allclose(attend(q, k, v), explicit(q, k, v), **close)
-    saved = memory(explicit, q, k, v) / memory(attend, q, k, v)
-    print(f"same numbers: {same}, memory smaller by a factor of {saved:.0f}")
-
-
-compare(in_blocks, n=1024)
+mine = explicit if in_blocks(*inputs(4)) is ... else in_blocks
+q, k, v = inputs(1024)
+torch.testing.assert_close(mine(q, k, v), explicit(q, k, v), **close)
+saved = memory(explicit, q, k, v) / memory(mine, q, k, v)
+print(f"the same numbers, memory smaller by a factor of {saved:.0f}")
 
 # %% [markdown]
-# <details><summary>Hint 1</summary>
-#
-# `q.split(block, dim=-2)` gives the blocks of queries. What must stay whole?
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# Keys and values stay whole. Call `explicit(part, k, v)` for each part, and put the results together along the axis of the queries.
-#
-# </details>
-#
-# <details><summary>One answer, in words</summary>
-#
-# Split the queries, attend with each block to all keys, concatenate. It is the next cell. (In a notebook its code is collapsed.)
-#
-# </details>
-
-
-# %% tags=["hide-input"]
-def blocks_of_queries(q, k, v, block=128):
-    """Each block of queries makes its own `block` rows of the table."""
-    return torch.cat(
-        [explicit(part, k, v) for part in q.split(block, dim=-2)], dim=-2
-    )
-
-
-compare(blocks_of_queries, n=1024)
-
-# %% [markdown]
-# ## Exercise 3 ★★★ · And in training? (5 min)
+# ## And in training? (5 min)
 #
 # Blocks saved memory above, where nothing is kept for a backward pass. **Predict:** with gradients, how much does autograd keep for the three versions?
 
@@ -346,7 +344,7 @@ def kept(attend, n):
 
 
 print(f"explicit keeps {kept(explicit, 1024):.2f} tables")
-print(f"blocks   keep  {kept(blocks_of_queries, 1024):.2f} tables")
+print(f"blocks   keep  {kept(mine, 1024):.2f} tables")
 print(f"fused    keeps {kept(fused, 1024):.2f} tables")
 
 # %% [markdown]

@@ -451,3 +451,85 @@ def found_by_gradient_descent(n):
         error = (x @ form @ x.T).softmax(-1) - torch.eye(n).roll(-1, 1)
         form -= 20 * x.T @ error @ x
     return form * 2, torch.eye(2)
+
+
+# 03.6 in_blocks(q, k, v, block), in the GPU notebook ---------------------------------------------
+
+
+@wrong("03.6", "this is the whole table")
+def ignores_the_block(q, k, v, block):
+    return attend(q, k, v)
+
+
+@wrong("03.6", "this is the whole table")
+def cuts_a_whole_table(q, k, v, block):
+    return torch.cat([part @ v for part in scores_of(q, k).softmax(-1).split(block, -2)], -2)
+
+
+@wrong("03.6", "the blocks are larger than `block`")
+def takes_two_blocks_at_once(q, k, v, block):
+    return torch.cat([attend(part, k, v) for part in q.split(2 * block, -2)], -2)
+
+
+@wrong("03.6", "sees only its own block of keys")
+def cuts_everything(q, k, v, block):
+    parts = zip(*(x.split(block, dim=-2) for x in (q, k, v)), strict=False)
+    return torch.cat([attend(*part) for part in parts], dim=-2)
+
+
+@wrong("03.6", "The keys are split, not the queries")
+def blocks_of_keys(q, k, v, block):
+    out = 0
+    for i in range(0, k.shape[-2], block):
+        out = out + attend(q, k[..., i : i + block, :], v[..., i : i + block, :])
+    return out
+
+
+@wrong("03.6", "the last, shorter block are missing")
+def counts_whole_blocks_only(q, k, v, block):
+    rows = [slice(i * block, (i + 1) * block) for i in range(q.shape[-2] // block)]
+    return torch.cat([attend(q[..., r, :], k, v) for r in rows] or [v[..., :0, :]], dim=-2)
+
+
+@wrong("03.6", "only the last block")
+def keeps_no_list(q, k, v, block):
+    for part in q.split(block, dim=-2):
+        out = attend(part, k, v)
+    return out
+
+
+@wrong("03.6", "axis 0 is not the queries")
+def splits_the_first_axis(q, k, v, block):
+    return torch.cat([attend(part, k, v) for part in q.split(block)])
+
+
+@wrong("03.6", "put together along axis 0")
+def joins_the_first_axis(q, k, v, block):
+    return torch.cat([attend(part, k, v) for part in q.split(block, dim=-2)])
+
+
+@wrong("03.6", "not divided by √D")
+def blocks_without_a_scale(q, k, v, block):
+    return torch.cat([(p @ k.mT).softmax(-1) @ v for p in q.split(block, dim=-2)], dim=-2)
+
+
+@right("03.6")
+def into_a_ready_tensor(q, k, v, block):
+    out = q.new_empty(*q.shape[:-1], v.shape[-1])
+    for i in range(0, q.shape[-2], block):
+        out[..., i : i + block, :] = attend(q[..., i : i + block, :], k, v)
+    return out
+
+
+@right("03.6")
+def one_query_at_a_time(q, k, v, block):
+    return torch.cat([attend(one, k, v) for one in q.split(1, dim=-2)], dim=-2)
+
+
+@right("03.6")
+def halves_until_small(q, k, v, block):
+    if q.shape[-2] <= block:
+        return attend(q, k, v)
+    half = q.shape[-2] // 2
+    top, bottom = q[..., :half, :], q[..., half:, :]
+    return torch.cat([halves_until_small(x, k, v, block) for x in (top, bottom)], dim=-2)

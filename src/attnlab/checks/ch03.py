@@ -1,4 +1,4 @@
-"""Chapter 3, self-attention: what its five exercises must satisfy, and what each mistake is called.
+"""Chapter 3, self-attention: what its exercises must satisfy, and what each mistake is called.
 
 Sizes are unequal everywhere (L ≠ S, D ≠ Dv), so that a transposition cannot pass unseen, but for
 the first case of 03.4: there all widths agree, so that a wrong matrix still gives a result to
@@ -8,14 +8,24 @@ recognise it by.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnlab import masks
 from attnlab.attention import weights
 from attnlab.checks.answer import Answer, look_for_nan
-from attnlab.checks.ch03_suspects import CAUSAL, CROSS, MASKED, WEIGHTS, attend, lower_right
+from attnlab.checks.ch03_suspects import (
+    BLOCKS,
+    CAUSAL,
+    CROSS,
+    MASKED,
+    WEIGHTS,
+    attend,
+    lower_right,
+)
 from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -459,4 +469,82 @@ def must_be_sharp(answer: Answer, n: int) -> None:
             f"{given.min():.3f} of its attention to the day before, expected at least {ENOUGH}.",
             likely="The neighbours score nearly as high. Larger numbers in w_q widen the gap, "
             "like a low temperature; the larger n, the larger they must be.",
+        )
+
+
+# 03.6, in the GPU notebook ───────────────────────────────────────────────────────────────────────
+
+
+def by_blocks(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    return torch.cat([attend(part, k, v) for part in q.split(block, -2)], dim=-2)
+
+
+blocks_of_queries = Exercise(
+    "03.6",
+    title="Attention in blocks of queries",
+    call="in_blocks(q, k, v, block)",
+    returns="one value for each query, shape (…, L, Dv)",
+    reference=by_blocks,
+    suspects=BLOCKS,
+    lesson="A row of the softmax needs all keys, but no other row: the table need never be whole.",
+)
+
+
+class Largest(TorchDispatchMode):
+    """While active, remembers how many numbers the largest tensor had that was made."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for one in made if isinstance(made, tuple | list) else [made]:
+            # The inputs are copied as bytes: those are not numbers of the answer.
+            if isinstance(one, Tensor) and one.is_floating_point():
+                self.numbers = max(self.numbers, one.numel())
+        return made
+
+
+def queries_and_keys(*front: int, queries: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries (…, queries, 4), keys (…, 9, 4), values (…, 9, 6)."""
+    return (
+        numbers(*front, queries, 4),
+        numbers(*front, 9, 4, seed=1),
+        numbers(*front, 9, 6, seed=2),
+    )
+
+
+@blocks_of_queries.property
+def each_query_gets_its_value(answer: Answer) -> None:
+    answer.must_match(
+        *queries_and_keys(queries=6),
+        2,
+        likely="It should be softmax(q kᵀ / √D) v, with every key, for two queries at a time.",
+    )
+
+
+@blocks_of_queries.property
+def the_last_block_may_be_shorter(answer: Answer) -> None:
+    for block in (3, 10):  # 3 + 3 + 1, and all in one
+        answer.must_match(*queries_and_keys(queries=7), block)
+
+
+@blocks_of_queries.property
+def heads_and_a_batch_may_stand_in_front(answer: Answer) -> None:
+    answer.must_match(*queries_and_keys(3, queries=5), 2)
+    answer.must_match(*queries_and_keys(2, 3, queries=5), 2)
+
+
+@blocks_of_queries.property
+def the_table_is_never_whole(answer: Answer) -> None:
+    queries, keys, block = 48, 40, 8  # far more than the 2 numbers of a query, a key, a value
+    q, k, v = numbers(queries, 2), numbers(keys, 2, seed=1), numbers(keys, 2, seed=2)
+    with Largest() as largest:  # the reference runs in it as well, in blocks
+        answer(q, k, v, block)
+    if largest.numbers > block * keys:
+        raise Mistake(
+            f"With {queries} queries, {keys} keys and block = {block}, the largest tensor on the "
+            f"way has {largest.numbers} numbers; {block} rows of the table are {block * keys}.",
+            likely="The numbers are right, but this is the whole table."
+            if largest.numbers >= queries * keys
+            else "The numbers are right, but the blocks are larger than `block`.",
         )

@@ -553,3 +553,59 @@ CROSS: Suspects = [
         lambda x, c, q, k, v: (c @ v)[dot(x @ q, c @ k).argmax(-1)],
     ),
 ]
+
+# 03.6: the rows of the table a block of queries needs, done wrongly
+BLOCKS: Suspects = [
+    (
+        "Each block of queries sees only its own block of keys. A row of the softmax needs all "
+        "of them: split the queries, and leave keys and values whole.",
+        lambda q, k, v, n: torch.cat(
+            [
+                attend(*parts)
+                for parts in zip(q.split(n, -2), k.split(n, -2), v.split(n, -2), strict=False)
+            ],
+            dim=-2,
+        ),
+    ),
+    (
+        "The keys are split, not the queries: each block of keys has a softmax of its own, and a "
+        "row adds up to the number of blocks.",
+        lambda q, k, v, n: sum(
+            attend(q, *parts) for parts in zip(k.split(n, -2), v.split(n, -2), strict=True)
+        ),
+    ),
+    (
+        "The queries of the last, shorter block are missing: `L // block` leaves out the rest.",
+        lambda q, k, v, n: attend(q[..., : q.shape[-2] // n * n, :], k, v),
+    ),
+    (
+        "This is only the first block: go on with the queries after it.",
+        lambda q, k, v, n: attend(q[..., :n, :], k, v),
+    ),
+    (
+        "This is only the last block: collect the results of the others too.",
+        lambda q, k, v, n: attend(q.split(n, -2)[-1], k, v),
+    ),
+    (
+        "Without heads this is right, but axis 0 is not the queries once something stands in "
+        "front. Count from the back: the queries lie along axis -2.",
+        # Not `attend`: with heads this raises, and the words must be torch's own.
+        lambda q, k, v, n: torch.cat([softmax(scaled(part, k)) @ v for part in q.split(n)]),
+    ),
+    (
+        "The queries are split along axis -2, but the results are put together along axis 0, "
+        "which is not the queries once something stands in front.",
+        lambda q, k, v, n: torch.cat([attend(part, k, v) for part in q.split(n, -2)]),
+    ),
+    (
+        "The scores were not divided by √D.",
+        lambda q, k, v, n: attend(q, k, v, scale=1.0),
+    ),
+    (
+        "The softmax runs over the queries of a block. Each query shares out 1 among the keys, "
+        "which lie along the last axis.",
+        lambda q, k, v, n: torch.cat(
+            [over_queries(scaled(part, k)) @ v for part in q.split(n, -2)], dim=-2
+        ),
+    ),
+]

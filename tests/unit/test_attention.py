@@ -298,6 +298,62 @@ def test_weights_are_a_distribution_where_allowed(shape, temperature, off_by_one
         torch.testing.assert_close(total[seeing], torch.ones_like(total[seeing]))
 
 
+def torchs_own(q, k, v, mask, bias, causal, temperature, off_by_one):
+    """F.scaled_dot_product_attention, told the same in its own words: everything as one bias.
+
+    Off by one: another key of zeros, which scores 0, with a value of zeros.
+    """
+    length, keys = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(length, keys, dtype=torch.bool)
+    if causal:  # torch's own is aligned at the upper left
+        allowed = allowed.tril(keys - length)
+    if mask is not None:
+        allowed = allowed & mask
+    extra = torch.zeros((), dtype=q.dtype) if bias is None else bias
+    extra = torch.where(allowed, extra, -torch.inf)
+    if off_by_one:
+        k, v = (torch.cat([x, torch.zeros_like(x[..., :1, :])], -2) for x in (k, v))
+        extra = F.pad(extra, (0, 1))
+    scale = 1 / (q.shape[-1] ** 0.5 * temperature)
+    out = F.scaled_dot_product_attention(q, k, v, extra, scale=scale, enable_gqa=True)
+    if off_by_one:
+        return out
+    # What torch says about a row without keys depends on its kernel; we say zeros.
+    return torch.where(allowed.any(-1, keepdim=True), out, 0.0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    lengths=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    groups=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    dtype=st.sampled_from(list(TOLERANCE)),
+    masked=st.booleans(),
+    biased=st.booleans(),
+    causal=st.booleans(),
+    temperature=st.floats(0.3, 3.0),
+    off_by_one=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+def test_explicit_and_fused_are_torchs_own(
+    lengths, groups, dtype, masked, biased, causal, temperature, off_by_one, seed
+):
+    """Each switch is thrown on its own, so that none hides behind another."""
+    (length, keys), (kv_heads, share) = lengths, groups
+    heads = kv_heads * share
+    torch.manual_seed(seed)
+    q = torch.randn(B, heads, length, D, dtype=dtype)
+    k = torch.randn(B, kv_heads, keys, D, dtype=dtype)
+    v = torch.randn(B, kv_heads, keys, DV, dtype=dtype)
+    mask = torch.rand(B, 1, length, keys) > 0.3 if masked else None
+    bias = torch.randn(heads, length, keys, dtype=dtype) if biased else None
+    options = dict(
+        mask=mask, bias=bias, causal=causal, temperature=temperature, off_by_one=off_by_one
+    )
+    theirs = torchs_own(q, k, v, **options)
+    torch.testing.assert_close(attention(q, k, v, **options), theirs, **TOLERANCE[dtype])
+    torch.testing.assert_close(explicit(q, k, v, **options)[0], theirs, **TOLERANCE[dtype])
+
+
 @settings(max_examples=25, deadline=None)
 @given(order=st.permutations(range(6)), seed=st.integers(0, 2**16))
 def test_the_order_of_keys_does_not_matter(order, seed):

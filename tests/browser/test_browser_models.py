@@ -106,3 +106,18 @@ def test_attention_off_fails_on_a_long_sentence_and_on_does_not(
         live.place.locator("input[type=checkbox]").click()
     assert right["additive"] > 0.9
     assert right["none"] < right["additive"] - 0.2
+
+
+def test_hot_looks_spoil_a_long_sentence_and_cold_ones_do_not(
+    made_page: Callable[..., Page],
+) -> None:
+    long = " ".join(EnglishFrench(longest=32).examples()[-1].source)
+    right = {}
+    for temperature in (0.1, 1.0, 10.0):
+        page = made_page(BrowserTranslator.shipped(text=long, temperature=temperature))
+        live = Live(page.locator("[data-widget]"))
+        play.check(live)
+        numbers = live.numbers()
+        right[temperature] = sum(numbers["right"]) / len(numbers["gold"].split())
+    assert right[0.1] > right[1.0] - 0.1
+    assert right[10.0] < right[1.0] - 0.2

@@ -10,7 +10,7 @@ from attnlab.widgets import BrowserTranslator, Pronouncer, static_page
 from tests.browser import play
 from tests.browser.figures.browser_translator import PAIRS, made
 from tests.browser.figures.pronouncer import speaker
-from tests.browser.live import Live, settle, wait_until_alive
+from tests.browser.live import Live, drag_slider, settle, wait_until_alive
 
 DONE = """kind => {
   const numbers = document.querySelector(`[data-widget=${kind}] .al-figure`).figure.numbers();
@@ -117,6 +117,21 @@ def test_the_pointer_on_a_word_or_a_row_shows_where_it_looked(show):
     canvas.hover(position={"x": box["width"] - 20, "y": box["height"] - 8})
     settle(live.page)
     assert live.numbers()["selected"] == live.numbers()["total"] - 1
+    play.check(live)
+
+
+def test_the_temperature_belongs_to_the_looks_and_leaves_with_them(show):
+    live = show(translator(text="the black cat sleeps"))
+    heat = live.place.get_by_label("Temperature")
+    sharp = live.numbers()["weights"]
+    drag_slider(heat, 0.9)
+    settle(live.page)
+    assert live.state()["temperature"] > 5
+    assert max(live.numbers()["weights"][0]) < max(sharp[0])
+    play.check(live)
+    live.place.locator("input[type=checkbox]").click()
+    settle(live.page)
+    expect(heat).to_be_hidden()
     play.check(live)
 
 

@@ -148,6 +148,7 @@ def test_what_is_sent_is_the_model():
         ),
         (lambda: BrowserTranslator(made(), examples=["the cat"]), "an example is a str"),
         (lambda: BrowserTranslator(made(), speed=0.0), "speed is 0"),
+        (lambda: BrowserTranslator(made(), temperature=0.0), "above 0"),
         (lambda: BrowserTranslator(made(), shown=-2), "−1 shows all"),
         (lambda: BrowserTranslator(made(), trained=-1), "trained is -1"),
         (lambda: Pronouncer("knight"), "speaker is a str"),

@@ -1,5 +1,6 @@
 """English to French in the browser, word by word, with and without attention."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -71,8 +72,9 @@ class BrowserTranslator(LiveFigure):
     BrowserTranslator(fixed=fixed_context)               # only one of the two: nothing to switch
 
     Both run in the browser. `attention` switches between them; `shown` is how many French words
-    are visible, the end mark included, and −1 is all; `speed` is words a second. A sentence of
-    `examples` is compared with its reference. `trained` is the longest sentence of the training,
+    are visible, the end mark included, and −1 is all; `speed` is words a second; `temperature` is
+    that of the looks, and the page translates anew with it. A sentence of `examples` is compared
+    with its reference. `trained` is the longest sentence of the training,
     to be said when the reader goes beyond. Models are sent in int8, as they are shipped;
     `store="float32"` sends one that was trained in the notebook without rounding.
     """
@@ -87,6 +89,7 @@ class BrowserTranslator(LiveFigure):
     attention = Bool(True).tag(sync=True)
     shown = Int(-1).tag(sync=True)
     speed = Float(3.0).tag(sync=True)
+    temperature = Float(1.0).tag(sync=True)
     trained = Int(0).tag(sync=True)
 
     def __init__(
@@ -143,6 +146,15 @@ class BrowserTranslator(LiveFigure):
             raise FigureError(
                 f"speed is {proposal['value']}: choose {SLOWEST:.0f} to {FASTEST:.0f} words a "
                 "second."
+            )
+        return float(proposal["value"])
+
+    @validate("temperature")
+    def _positive(self, proposal: Any) -> float:
+        if not 0 < proposal["value"] < math.inf:
+            raise FigureError(
+                f"temperature is {proposal['value']}: it must be a number above 0. "
+                "Near 0 each word looks at one place only, so try 0.05."
             )
         return float(proposal["value"])
 

@@ -1,12 +1,14 @@
 """The translators on a page."""
 
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
 
 from attnlab import checkpoints, decoding, reproducible
-from attnlab.attention import softmax
+from attnlab.attention import attention, softmax
 from attnlab.data import Pair, Vocabulary, collate
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import SPECIAL
@@ -38,9 +40,14 @@ def received(sent: dict[str, Any]) -> Translator:
     return Translator(model.eval(), *words)
 
 
-@torch.no_grad()
-def said(translator: Translator, words: list[str]) -> dict[str, Any]:
-    """Everything greedy decoding says of one sentence, by torch."""
+def said(translator: Translator, words: list[str], temperature: float = 1.0) -> dict[str, Any]:
+    """Everything greedy decoding says of one sentence, by torch, with looks of a temperature."""
+    heated = partial(attention, temperature=temperature)
+    with mock.patch("attnlab.seq2seq.attention", heated), torch.no_grad():
+        return _said(translator, words)
+
+
+def _said(translator: Translator, words: list[str]) -> dict[str, Any]:
     state, _ = translator.start([words])
     longest = 2 * len(words) + 5
     tokens = decoding.greedy(translator.model.step, state, max_length=longest)[0]
@@ -94,6 +101,7 @@ def twin(state: dict[str, Any], numbers: Any) -> dict[str, Any]:
         "suggestions": {word: numbers["suggestions"][word] for word in unknown},
         "kind": kind,
         "speed": state["speed"],
+        "temperature": state["temperature"],
         "shown": shown,
     }
     for word, close in numbers["suggestions"].items():
@@ -106,7 +114,7 @@ def twin(state: dict[str, Any], numbers: Any) -> dict[str, Any]:
             **expected, **silent, "total": 0, "finished": True, "translation": "", "selected": -1,
             "gold": "",
         }  # fmt: skip
-    found = said(translator, legible)
+    found = said(translator, legible, state["temperature"])
     assert 0 <= shown <= found["total"]
     if state["shown"] < 0:
         assert shown == found["total"]
@@ -154,7 +162,9 @@ def examples() -> list[LiveFigure]:
         BrowserTranslator(
             made("additive", 1), made("none", 2), examples=PAIRS, trained=6, title="Test"
         ),
-        BrowserTranslator(made("dot", 3), text="the cat, the zebra and 🦜", store="float16"),
+        BrowserTranslator(
+            made("dot", 3), text="the cat, the zebra and 🦜", store="float16", temperature=4.0
+        ),
         BrowserTranslator(
             made("bilinear", 4), made("none", 5), text="a dog", attention=False, store="float32"
         ),

@@ -1,5 +1,5 @@
 // English to French in the browser: a trained translator, word by word, with and without attention.
-import { button, choice, frame, make, shorten, toggle } from "./kit.js";
+import { button, choice, frame, make, shorten, slider, toggle } from "./kit.js";
 import { alignmentView, inOrder, player, touching } from "./alignment_view.js";
 import { readEnglish, suggestions, writeFrench } from "./sentence.js";
 import { seq2seqModel } from "./seq2seq_model.js";
@@ -28,14 +28,14 @@ function render(context) {
   const vocabulary = () => (model.get("attending")?.source ?? model.get("fixed").source).slice(4);
 
   // --- what is said, from the text and the switch; computed once
-  let memo = { words: "", net: null, examples: null, result: null };
+  let memo = { words: "", net: null, examples: null, temperature: 0, result: null };
   const nothing = { columns: [], said: [], summary: null, right: null, finished: true };
   function translation() {
-    const net = inUse(), { words } = readEnglish(model.get("text")), key = words.join(" "), examples = model.get("examples");
-    if (memo.net === net && memo.words === key && memo.examples === examples) return memo.result;
+    const net = inUse(), { words } = readEnglish(model.get("text")), key = words.join(" "), examples = model.get("examples"), temperature = model.get("temperature");
+    if (memo.net === net && memo.words === key && memo.examples === examples && memo.temperature === temperature) return memo.result;
     let result = nothing;
     if (words.length && words.length <= MOST) {
-      const { steps, summary, finished } = net.greedy(words);
+      const { steps, summary, finished } = net.greedy(words, { temperature });
       const example = examples.find((pair) => pair.source.join(" ") === key);
       const order = example ? inOrder(steps.filter((s) => !s.end).map((s) => s.text), example.target) : null;
       result = {
@@ -43,7 +43,7 @@ function render(context) {
         right: order?.right ?? null, found: order?.found ?? null, gold: example?.target ?? null, finished,
       };
     }
-    memo = { net, words: key, examples, result };
+    memo = { net, words: key, examples, temperature, result };
     return result;
   }
   function unknown() {
@@ -56,7 +56,7 @@ function render(context) {
     const now = view.selected();
     return {
       words: words.slice(0, MOST), left, unknown: unknown(), suggestions: Object.fromEntries(unknown().map((word) => [word, suggestions(word, vocabulary())])),
-      kind: inUse().config.kind, speed: model.get("speed"), shown, total: result.said.length, finished: result.finished,
+      kind: inUse().config.kind, speed: model.get("speed"), temperature: model.get("temperature"), shown, total: result.said.length, finished: result.finished,
       french: said.filter(({ end }) => !end).map(({ text }) => text), translation: french(said),
       probability: said.map(({ probability }) => probability),
       weights: result.summary ? [] : said.map(({ weights }) => [...weights]),
@@ -74,7 +74,11 @@ function render(context) {
   entry.addEventListener("change", () => { if (entry.value !== model.get("text")) begin(entry.value); });
   const switched = toggle({ label: "Attention", value: model.get("attention"), input: (on) => figure.push("attention", on) });
   const control = player(figure, model, { total: () => translation().said.length, unit: "words", moved: () => view.release() });
-  figure.controls.append(menu, switched, form, control.node);
+  const heat = slider({
+    label: "Temperature τ", min: 0.05, max: 20, log: true, detents: [0.1, 1, 10], value: model.get("temperature"),
+    format: (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2)), input: (t) => figure.push("temperature", t),
+  });
+  figure.controls.append(menu, switched, form, control.node, heat);
 
   const view = alignmentView(figure, { read: "English", spoken: "French", name: "word", one: "French word", quote: (text) => (text === "end" ? "the end" : `“${shorten(text, 30)}”`) });
   const note = make("div.al-av-note", { role: "status" });
@@ -130,7 +134,7 @@ function render(context) {
 
   let noted = "";
   function paintNote() {
-    const key = `${model.get("text")}\n${inUse().config.kind}\n${model.get("trained")}`;
+    const key = `${model.get("text")}\n${inUse().config.kind}\n${model.get("trained")}\n${translation().finished}`;
     if (key === noted) return;
     noted = key;
     const parts = notes();
@@ -164,6 +168,8 @@ function render(context) {
     menu.value = model.get("examples").some(({ source }) => source.join(" ").replaceAll(" ,", ",") === words) ? words : "";
     switched.hidden = !model.get("attending")?.arrays || !model.get("fixed")?.arrays;
     if (switched.value !== model.get("attention")) switched.value = model.get("attention");
+    heat.hidden = inUse().config.kind === "none"; // nothing to look at, nothing to heat
+    if (heat.value !== model.get("temperature")) heat.value = model.get("temperature");
     control.paint();
     paintNote();
     paintGold(result, shown);
@@ -178,7 +184,7 @@ function render(context) {
   paint();
   const repaint = () => figure.schedule(paint);
   figure.on("text", () => { entry.value = model.get("text"); repaint(); });
-  figure.on(["attention", "shown", "speed", "trained"], repaint);
+  figure.on(["attention", "shown", "speed", "temperature", "trained"], repaint);
   figure.on("examples", () => { fillMenu(); repaint(); });
   figure.on(["attending", "fixed"], () => { fillKnown(); noted = ""; repaint(); });
   return figure.dispose;

@@ -67,9 +67,9 @@ export function seq2seqModel({ config, source, target, arrays }) {
   }
 
   /** One word: the last one goes in; logits (V), the weights α (S, or null for a fixed context), the new state. */
-  function step(state, last) {
+  function step(state, last, temperature = 1) {
     const s = gruStep(decoder, rowOf(w["embedding.weight"], last), state.hidden);
-    const weights = config.kind === "none" ? null : softmax(scoresOf(s, state));
+    const weights = config.kind === "none" ? null : softmax(scoresOf(s, state), { temperature });
     const context = weights ? matmul(weights, state.annotations, 1, state.length, 2 * H) : state.summary;
     const both = new Float32Array(3 * H);
     both.set(s, 0);
@@ -82,13 +82,14 @@ export function seq2seqModel({ config, source, target, arrays }) {
 
   /**
    * The likeliest word again and again, until the end mark or, as `Translator.translate`, 2 · words + 5 of them.
-   * A step has the word's number and text, its probability, the runners-up, and where it looked (S).
+   * A step has the word's number and text, its probability, the runners-up, and where it looked (S). The temperature
+   * is that of the looks: hot ones blur the context, so it can change what is said.
    */
-  function greedy(words, longest = 2 * words.length + 5) {
+  function greedy(words, { temperature = 1, longest = 2 * words.length + 5 } = {}) {
     let state = start(encode(words)), last = BOS;
     const steps = [], { summary } = state;
     while (steps.length < longest && !(steps.length && last === EOS)) {
-      const said = step(state, last), shares = softmax(said.logits);
+      const said = step(state, last, temperature), shares = softmax(said.logits);
       ({ state } = said);
       last = argmax(said.logits);
       const others = [...shares.keys()].filter((n) => n !== last).sort((a, b) => shares[b] - shares[a]).slice(0, 2);

@@ -64,7 +64,7 @@ function render(context) {
   menu.classList.add("al-ae-menu");
   const switches = make("div.al-ae-switch", { role: "group", "aria-label": "Score function" });
   const heat = slider({
-    label: "Temperature T", min: 0.05, max: 20, log: true, detents: PRESETS, value: model.get("temperature"),
+    label: "Temperature τ", min: 0.05, max: 20, log: true, detents: PRESETS, value: model.get("temperature"),
     format: (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2)), input: (t) => figure.push("temperature", t),
   });
   const rings = toggle({ label: "gold links", value: model.get("gold"), input: (on) => figure.push("gold", on) });

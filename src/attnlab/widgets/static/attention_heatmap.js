@@ -429,7 +429,7 @@ function render(context) {
       line("score q·k", nice(shown.raw[c])),
       line(model.get("scaled") ? `÷ √${D}` : "not scaled", nice(shown.scaledScores[c])),
     ] : [line("given weight", nice(data.weights[head * L * S + c], 4))];
-    if (t !== 1) rows.push(line(`${data.q ? "÷" : "log ÷"} T = ${t.toFixed(2)}`, nice(shown.scaledScores[c] / t)));
+    if (t !== 1) rows.push(line(`${data.q ? "÷" : "log ÷"} τ = ${t.toFixed(2)}`, nice(shown.scaledScores[c] / t)));
     rows.push(line("weight", mask[c] ? nice(shown.weights[c], 4) : "0, masked"));
     rows.push(line("row", `Σ ${nice(shown.sums[i], 2)}, entropy ${nice(shown.bits[i], 2)} bits`));
     readout.replaceChildren(

@@ -1,5 +1,5 @@
 // A captioner at work: the words one by one, and the attention before each, laid over the picture.
-// α = softmax(scores / T) over the cells of the grid. The picture is bright where the weight is large: by its
+// α = softmax(scores / τ) over the cells of the grid. The picture is bright where the weight is large: by its
 // square root, so that small weights can be seen, too.
 import { button, choice, context2d, frame, make, nice, shorten, slider, toggle, visible } from "./kit.js";
 import { entropy, nested, softmax } from "./math.js";
@@ -58,7 +58,7 @@ function render(context) {
     figure.push("scene", Number(v));
   } });
   const heat = slider({
-    label: "Temperature T", min: 0.1, max: 10, log: true, detents: PRESETS, value: model.get("temperature"),
+    label: "Temperature τ", min: 0.1, max: 10, log: true, detents: PRESETS, value: model.get("temperature"),
     format: (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2)), input: (t) => by("temperature", t),
   });
   const figures = toggle({ label: "Weights in %", value: model.get("show_numbers"), input: (v) => by("show_numbers", v) });

@@ -1,4 +1,4 @@
-// Softmax bars with a temperature: p_i = exp(z_i / T) / Σ_j exp(z_j / T), and sliders for the scores.
+// Softmax bars with a temperature: p_i = exp(z_i / τ) / Σ_j exp(z_j / τ), and sliders for the scores.
 import { button, frame, make, nice, shorten, slider } from "./kit.js";
 import { entropy, softmax } from "./math.js";
 
@@ -19,7 +19,7 @@ export function compute(scores, temperature) {
 export function words(temperature) {
   if (temperature < 0.995) return `Cold: every difference between scores counts ${nice(1 / temperature, 1)} times as much`;
   if (temperature > 1.005) return `Hot: every difference between scores shrinks to ${nice(100 / temperature, 0)} %`;
-  return "T = 1: the plain softmax";
+  return "τ = 1: the plain softmax";
 }
 
 const plain = (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2));
@@ -30,7 +30,7 @@ function render(context) {
   const figure = frame(context, { name: "softmax-temperature", numbers: state });
 
   const heat = slider({
-    label: "Temperature T", min: 0.05, max: 20, log: true, detents: PRESETS, value: model.get("temperature"),
+    label: "Temperature τ", min: 0.05, max: 20, log: true, detents: PRESETS, value: model.get("temperature"),
     format: plain, input: (t) => figure.push("temperature", t),
   });
   heat.classList.add("al-t-heat");
@@ -39,7 +39,7 @@ function render(context) {
     make("span.al-t-ends", { "aria-hidden": "true" }, make("span", {}, "cold"), make("span", {}, "hot")),
   );
   const presets = PRESETS.map((t) => {
-    const node = button(`T = ${t}`, () => figure.push("temperature", t));
+    const node = button(`τ = ${t}`, () => figure.push("temperature", t));
     return { t, node };
   });
   figure.controls.append(
@@ -47,7 +47,7 @@ function render(context) {
   );
 
   const head = make("div.al-t-bar-row.al-t-bar-head", { "aria-hidden": "true" },
-    make("span", {}, "score z"), make("span", {}, "weight p = softmax(z / T)"));
+    make("span", {}, "score z"), make("span", {}, "weight p = softmax(z / τ)"));
   const list = make("div.al-t-bars", { role: "list" });
   const meaning = make("div");
   const sums = make("div.al-t-sums");

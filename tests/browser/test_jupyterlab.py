@@ -27,6 +27,11 @@ w""",
     'print(f"T = {w.temperature:.6f}, allowed {int(w.allowed.sum())}")',
     'w.change(temperature=4.0, mask="causal", head=1)',
     "print(weights(q, k, causal=True, temperature=4.0)[1].flatten().tolist())",
+    """for wrong in ({"tokens": []}, {"q": q * torch.nan}, {"tokens": ["one", "two"]}):
+    try:
+        w.change(**wrong)
+    except ValueError as error:
+        print(error)""",
 )
 
 
@@ -79,6 +84,13 @@ def test_a_slider_reaches_the_kernel_and_python_reaches_the_figure(
     expected = [float(x) for x in lab.output(page, 3).inner_text().strip(" []\n").split(",")]
     assert [w for row in shown["weights"] for w in row] == pytest.approx(expected, abs=1e-4)
     shoot(page, "jupyterlab-talk")
+
+    # No tokens, NaN, too few tokens: one sentence each, and the figure stays as it was.
+    lab.run_cell(page, 4)
+    for words in ("tokens is empty", "q holds nan at (0, 0, 0)", "2 tokens but 5 queries"):
+        expect(lab.output(page, 4)).to_contain_text(words)
+    settle(page)
+    assert revive(figure.evaluate(NUMBERS)) == shown
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -50,4 +50,7 @@ def examples() -> list[LiveFigure]:
 
 
 def rogue(words: list[str]) -> LiveFigure:
-    return AttentionWorkbench(words[:6], random(6, 2), *random(3, 2, 2))
+    # Six tokens at most: the last, 10,000 letters long, is one of them.
+    return AttentionWorkbench(
+        words[-6:], random(6, 2), *random(3, 2, 2), title=words[0], caption=words[1]
+    )

@@ -1,5 +1,6 @@
 """The Transformer equals torch's on the same weights; its cache equals computing anew."""
 
+import copy
 import warnings
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from attnlab import checkpoints, decoding, training
 from attnlab.blocks import AddNorm, EncoderBlock, FeedForward, KVCache, LayerNorm
 from attnlab.data import EOS, PAD, Batch, Pair, Vocabulary
 from attnlab.families import DecoderOnly, EncoderOnly, Hidden, hide
+from attnlab.from_torch import copy_stack
 from attnlab.heads import MultiHead
 from attnlab.transformer import (
     POSITIONS,
@@ -29,35 +31,8 @@ B, S, T = 5, 7, 6
 SMALL = Config(words=19, source_words=23, width=WIDTH, heads=HEADS, hidden=HIDDEN)
 
 
-def copy_attention(ours: MultiHead, theirs: nn.MultiheadAttention) -> None:
-    weights, biases = theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)
-    for layer, weight, bias in zip(
-        (ours.query, ours.key, ours.value), weights, biases, strict=True
-    ):
-        layer.weight.copy_(weight)
-        layer.bias.copy_(bias)
-    ours.out.load_state_dict(theirs.out_proj.state_dict())
-
-
-@torch.no_grad()
-def copy_stack(ours: Encoder | Decoder, theirs: nn.Module) -> None:
-    for mine, other in zip(ours.layers, theirs.layers, strict=True):
-        copy_attention(mine.self_attention, other.self_attn)
-        mine.feed_forward.wide.load_state_dict(other.linear1.state_dict())
-        mine.feed_forward.narrow.load_state_dict(other.linear2.state_dict())
-        norms = [mine.add_self, mine.add_feed]
-        if isinstance(ours, Decoder):
-            copy_attention(mine.cross_attention, other.multihead_attn)
-            norms.insert(1, mine.add_cross)
-        for k, norm in enumerate(norms, 1):
-            norm.norm.load_state_dict(getattr(other, f"norm{k}").state_dict())
-    ours.norm.load_state_dict(theirs.norm.state_dict())
-
-
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("masks", ["none", "causal", "padding", "all"])
-def test_equals_torch_forward_and_backward(norm: str, masks: str, activation: str) -> None:
+def twins(norm: str, activation: str) -> tuple[nn.Transformer, Encoder, Decoder]:
+    """Torch's model, and our two stacks with its weights."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its fast path for inference is of no interest here
@@ -71,30 +46,49 @@ def test_equals_torch_forward_and_backward(norm: str, masks: str, activation: st
     encoder, decoder = Encoder(config), Decoder(config)
     copy_stack(encoder, theirs.encoder)
     copy_stack(decoder, theirs.decoder)
+    return theirs, encoder, decoder
 
+
+def allowed(rows: int, columns: int, seed: int) -> Tensor:
+    """A random mask, True = may attend, in which everybody sees the first place at least."""
+    generator = torch.Generator().manual_seed(seed)
+    mask = torch.rand(rows, columns, generator=generator) < 0.6
+    mask[:, 0] = True
+    assert not mask.all()
+    return mask
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("masks", ["causal", "padding", "given", "all"])
+def test_equals_torch_forward_and_backward(norm: str, masks: str, activation: str) -> None:
+    """Every mask that torch takes, the output, and the gradient of every weight."""
+    theirs, encoder, decoder = twins(norm, activation)
     source, target = torch.randn(B, S, WIDTH), torch.randn(B, T, WIDTH)
     own_source, own_target = source.clone(), target.clone()
     for x in (source, target, own_source, own_target):
         x.requires_grad_()
-    causal = masks in ("causal", "all")
-    padded = masks in ("padding", "all")
-    real_source = torch.arange(S) < torch.tensor([7, 3, 5, 1, 6])[:, None]
-    real_target = torch.arange(T) < torch.tensor([2, 6, 4, 5, 1])[:, None]
-    forbid = ~torch.ones(T, T, dtype=torch.bool).tril() if causal else None
-    expected = theirs(
-        source, target, tgt_mask=forbid,
-        src_key_padding_mask=~real_source if padded else None,
-        memory_key_padding_mask=~real_source if padded else None,
-        tgt_key_padding_mask=~real_target if padded else None,
-    )  # fmt: skip
-
-    seen = real_source[:, None, None] if padded else None
-    memory = decoder.read(encoder(own_source, mask=seen))
-    x = own_target
-    for layer, pair in zip(decoder.layers, memory, strict=True):
-        mask = real_target[:, None, None] if padded else None
-        x = layer(x, pair, mask=mask, memory_mask=seen, causal=causal)
-    found = decoder.norm(x)
+    see_source = see_memory = see_target = None  # ours: True = may attend; the decoder is causal
+    torch_masks: dict[str, Tensor] = {"tgt_mask": ~torch.ones(T, T, dtype=torch.bool).tril()}
+    if masks in ("given", "all"):
+        see_source, see_target, see_memory = allowed(S, S, 1), allowed(T, T, 2), allowed(T, S, 3)
+        torch_masks["tgt_mask"] = torch_masks["tgt_mask"] | ~see_target
+        torch_masks |= {"src_mask": ~see_source, "memory_mask": ~see_memory}
+    if masks in ("padding", "all"):
+        real_source = torch.arange(S) < torch.tensor([7, 3, 5, 1, 6])[:, None]
+        real_target = torch.arange(T) < torch.tensor([2, 6, 4, 5, 1])[:, None]
+        torch_masks |= {
+            "src_key_padding_mask": ~real_source,
+            "memory_key_padding_mask": ~real_source,
+            "tgt_key_padding_mask": ~real_target,
+        }
+        pad_source, pad_target = real_source[:, None, None], real_target[:, None, None]
+        see_source = pad_source if see_source is None else see_source & pad_source
+        see_memory = pad_source if see_memory is None else see_memory & pad_source
+        see_target = pad_target if see_target is None else see_target & pad_target
+    expected = theirs(source, target, **torch_masks)
+    memory = decoder.read(encoder(own_source, mask=see_source))
+    found = decoder(own_target, memory, mask=see_target, memory_mask=see_memory)
 
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     weight = torch.randn_like(expected)
@@ -102,10 +96,27 @@ def test_equals_torch_forward_and_backward(norm: str, masks: str, activation: st
     (found * weight).sum().backward()
     torch.testing.assert_close(own_source.grad, source.grad, rtol=1e-3, atol=1e-4)
     torch.testing.assert_close(own_target.grad, target.grad, rtol=1e-3, atol=1e-4)
-    theirs_grad = theirs.decoder.layers[0].linear1.weight.grad
-    torch.testing.assert_close(
-        decoder.layers[0].feed_forward.wide.weight.grad, theirs_grad, rtol=1e-3, atol=1e-4
-    )
+    for ours, other in ((encoder, theirs.encoder), (decoder, theirs.decoder)):
+        for parameter in other.parameters():  # a gradient is copied by the path of its weight
+            assert parameter.grad is not None
+            parameter.data = parameter.grad
+        as_ours = copy.deepcopy(ours)
+        copy_stack(as_ours, other)
+        for (name, own), their in zip(ours.named_parameters(), as_ours.parameters(), strict=True):
+            assert own.grad is not None
+            torch.testing.assert_close(
+                own.grad, their.data, rtol=1e-3, atol=1e-4, msg=lambda m, name=name: f"{name}: {m}"
+            )
+
+
+def test_without_masks_it_equals_torch() -> None:
+    """Its blocks, that is: our decoder is causal unless its blocks are told otherwise."""
+    theirs, encoder, decoder = twins("post", "relu")
+    source, x = torch.randn(B, S, WIDTH), torch.randn(B, T, WIDTH)
+    expected = theirs(source, x)
+    for layer, pair in zip(decoder.layers, decoder.read(encoder(source)), strict=True):
+        x = layer(x, pair, causal=False)
+    torch.testing.assert_close(decoder.norm(x), expected, rtol=1e-4, atol=1e-5)
 
 
 def batch(seed: int = 0, config: Config = SMALL) -> Batch:

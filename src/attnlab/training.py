@@ -81,6 +81,7 @@ def fit(
     schedule: Schedule = cosine,
     optimizer: torch.optim.Optimizer | None = None,
     clip: float | None = 1.0,
+    scaler: torch.amp.GradScaler | None = None,
     evaluate: Callable[[Any], dict[str, float]] | None = None,
     every: int = 200,
     stop: Callable[[dict[str, float]], bool] | None = None,
@@ -98,6 +99,8 @@ def fit(
       learning rate follows `schedule` along the budget.
     - `optimizer`: Adam with learning rate `lr`, unless given. `clip` bounds the norm of the
       gradient.
+    - `scaler`: for losses in float16, whose small gradients would vanish (Micikevicius et al.
+      2018).
     - `evaluate(model)` is called every `every` steps and at the end; its numbers go into
       `history.scores`. When `stop(numbers)` is true, the bar is reached and training ends.
     - `checkpoint`: a safetensors file, written after each evaluation and at the end.
@@ -124,7 +127,7 @@ def fit(
                 )
                 break
             _set_rates(optimizer, rates, schedule(done))
-            history.losses.append(_step(model, batch, measure, optimizer, clip, device))
+            history.losses.append(_step(model, batch, measure, optimizer, clip, scaler, device))
             history.seconds += time.process_time() - start
             if history.steps % 10 == 0:
                 bar.update(100 * _share(history, steps, seconds) - bar.n)
@@ -152,17 +155,24 @@ def _step(
     measure: Callable[[Any], Tensor],
     optimizer: torch.optim.Optimizer,
     clip: float | None,
+    scaler: torch.amp.GradScaler | None,
     device: torch.device,
 ) -> float:
     """Forwards, backwards, and one move of the optimizer."""
+    scaler = scaler or _UNSCALED
     model.train()
     value = measure(batch.to(device) if hasattr(batch, "to") else batch)
     optimizer.zero_grad(set_to_none=True)
-    value.backward()
+    scaler.scale(value).backward()
     if clip is not None:
+        scaler.unscale_(optimizer)  # the bound is for gradients of their true size
         nn.utils.clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
+    scaler.step(optimizer)
+    scaler.update()
     return value.item()
+
+
+_UNSCALED = torch.amp.GradScaler("cpu", enabled=False)  # hands everything on as it is
 
 
 def _look(

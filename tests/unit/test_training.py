@@ -129,6 +129,26 @@ def test_a_loss_and_an_optimizer_of_ones_own():
     assert optimizer.param_groups[0]["lr"] == 0.05  # as it was given
 
 
+@pytest.mark.parametrize("clip", [None, 0.5])
+def test_a_loss_scale_changes_nothing_but_the_range(clip):
+    """Powers of two are exact, so a scaled run takes the same steps."""
+    plain, scaled = Line(), Line()
+    expected = training.fit(plain, data(), steps=20, clip=clip, progress=False)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10)
+    found = training.fit(scaled, data(), steps=20, clip=clip, scaler=scaler, progress=False)
+    assert found.losses == pytest.approx(expected.losses)
+    torch.testing.assert_close(scaled.linear.weight, plain.linear.weight)
+
+
+def test_a_loss_scale_skips_a_step_that_overflows():
+    model = Line()
+    before = model.linear.weight.detach().clone()
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
+    training.fit(model, data(), steps=1, lr=0.1, scaler=scaler, progress=False)
+    torch.testing.assert_close(model.linear.weight.detach(), before, rtol=0, atol=0)
+    assert scaler.get_scale() < 2.0**127
+
+
 def test_the_schedule_rises_and_falls():
     factors = [training.cosine(done / 100) for done in range(101)]
     top = factors.index(max(factors))

@@ -96,7 +96,7 @@ test-notebooks: $(VENV)/.test ## drift of the editions, and the solutions run ag
 	$(PYTEST) $(NBVAL) notebooks/solutions tests/notebooks
 
 test-browser: chromium book slides ## live figures, website, slides and JupyterLab in Chromium
-	$(PYTEST) tests/browser
+	$(PY) -m pytest -n 2 --dist loadgroup tests/browser
 
 test-colab: $(VENV)/.test ## the notebooks with the versions Colab has, set-up line included
 	$(PY) -m pytest tests/colab

@@ -216,3 +216,17 @@ def made_page(tmp_path: Path, open_alive: Callable[[str], Page]) -> Callable[...
         return open_alive((tmp_path / "page.html").as_uri())
 
     return make
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of one page in one process (`--dist loadgroup`), where they share it.
+
+    Pages, not files: one file tries the whole website, and would keep one process busy alone.
+    """
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            chosen = item.callspec.params if hasattr(item, "callspec") else {}
+            page = getattr(chosen.get("spot"), "file", chosen.get("name", ""))
+            group = f"{item.path.stem}-{Path(page).stem}-{chosen.get('scheme', 'http')}"
+            item.add_marker(pytest.mark.xdist_group(group))

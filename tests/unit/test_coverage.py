@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnlab import reproducible
-from attnlab.coverage import uneven, with_even_looks
+from attnlab.coverage import Fertility, uneven, with_even_looks
 from attnlab.data import Batch
 from attnlab.record import record
 from attnlab.seq2seq import Config, Seq2Seq
@@ -34,6 +34,23 @@ def test_one_look_each_costs_nothing():
     alpha[0, [0, 1, 2, 3], [0, 1, 2, 2]] = torch.tensor([1.0, 1.0, 0.5, 0.5])
     alpha[1, [0, 1, 2], [0, 1, 1]] = torch.tensor([1.0, 0.5, 0.5])
     assert uneven(alpha, one).item() == 0
+
+
+def test_a_word_that_always_takes_two_looks_comes_to_want_two():
+    """Word 4 gets 2 looks every time, word 5 one, the end mark 1 here and 3 there."""
+    alpha = torch.zeros(2, 4, 3)
+    alpha[0, [0, 1, 2, 3], [0, 0, 1, 2]] = 1.0
+    alpha[1, [0, 1, 2], [1, 1, 1]] = 1.0
+    fertility = Fertility(9)
+    first = fertility.penalty(alpha, batch())
+    assert first.item() == pytest.approx((1 + 0 + 0 + 1 + 4) / 5)  # all began by wanting one
+    for _ in range(300):
+        last = fertility.penalty(alpha, batch())
+    wanted = fertility.wanted()
+    assert wanted[[4, 5]].tolist() == pytest.approx([2, 1], abs=0.06)
+    assert wanted[2].item() == pytest.approx(2, abs=0.06)  # the mean of 1 and 3
+    assert wanted[8].item() == 1  # never seen
+    assert last.item() == pytest.approx((0 + 0 + 1 + 0 + 1) / 5, abs=0.05)  # who wavers, pays
 
 
 @pytest.mark.parametrize("order", ["after", "before"])

@@ -208,7 +208,7 @@ HISTORY = [
     (2020, "Vision Transformer", "vision", "Dosovitskiy et al. 2020",
      "A picture is cut into patches, and patches are read like words. Chapter 7."),
     (2020, "GPT-3", "language models", "Brown et al. 2020",
-     "A hundred times larger, and it learns new tasks from a few examples in its input."),
+     "The decoder half again, with 175 billion weights: it learns new tasks from a few examples in its input."),
     (2021, "DINO", "vision", "Caron et al. 2021",
      "Without labels, attention maps of a vision Transformer outline the objects. Chapter 7."),
     (2021, "Swin", "vision", "Liu et al. 2021",
@@ -289,7 +289,7 @@ Chopper(
 #
 # These are the vectors with which MiniLM begins, 384 numbers a word. Start at one word and walk in the direction from a second to a third.
 #
-# - Drag *amount* from 0 to 1. When does *queen* overtake *king*? (Switch *leave out the three words* off to see *king* at all.)
+# - Switch *leave out the three words* off, and drag *amount* from 0 to 2. **Guess first:** does *queen* ever come out on top?
 # - Try *paris − france + japan*, and *walking − walk + swim*.
 
 # %%
@@ -320,7 +320,18 @@ WordDirections(
 # %% [markdown] tags=["notes"]
 # Drag the amount slowly with the three words left in: at 1 the nearest word is still king. Keep that for the misconception.
 
+# %%
+king, man, woman = (
+    menu_vectors[menu.index(w)] for w in ("king", "man", "woman")
+)
+for amount in (0.0, 0.5, 1.0, 1.5, 2.0):
+    end = F.normalize(king + amount * (woman - man), dim=0)
+    nearest = (menu_vectors @ end).argsort(descending=True)[:3]
+    print(f"amount {amount}:", *(menu[i] for i in nearest))
+
 # %% [markdown]
+# It never does. You walk from *king* towards *woman*, and pass *queen* at a distance. Part 6 comes back to this.
+#
 # ### How to read a heatmap
 #
 # You will meet this figure in every chapter. **Row: the token that looks. Column: the token that is looked at. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
@@ -379,10 +390,10 @@ def learn(text, count):
 ours = learn(STORY, 60)
 assert ours == tokens.learn_merges(STORY, 60)
 print("first merges:", *("+".join(pair) for pair in ours[:6]))
-print(tokens.pieces("the coldest water", ours))
+print(tokens.pieces("the older cat was resting by the coldest water", ours))
 
 # %% [markdown]
-# The endings *est*, *er* and *ing* are found without any grammar, because they are common. Today's models use the same idea with 30 to 250 thousand merges, learned on gigabytes.
+# The endings *er*, *ing* and *est* are found without any grammar, because they are common. Large models use the same idea: GPT-2 has 50,257 pieces, learned on gigabytes of text ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)).
 #
 # ### Pictures: cut squares
 #
@@ -476,9 +487,6 @@ walk walking swim swimming, take took give gave, cat cats dog dogs, mouse mice c
 good better bad worse, japan japanese italy italian, france french germany german,
 king kingdom prince principality, two second three third"""
 puzzles = [line.split() for line in PUZZLES.replace("\n", " ").split(", ")]
-V = F.normalize(
-    torch.stack([vector[word] for word in words]), dim=-1
-)  # (V, E)
 
 
 def solve(a, b, c, leave_out=True):
@@ -636,6 +644,9 @@ print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
 # | $H$ | heads | | $s$ or $e$ | scores, before the softmax |
 # | $D$ | width of a head, $E/H$ | | $h_t$, $s_t$ | state of an encoder, of a decoder |
 # | $V$ | words in the vocabulary | | $W$ | a learned matrix |
+# | $T$ | words of a target, steps in time | | $\tau$ | temperature |
+#
+# Three letters work in a second place. Recurrent networks (chapters 1 and 2) have no heads: there $H$ is the width of a state, and the target that looks has length $T$. A picture is $C \times H \times W$: colours, height, width. And the $V$ of $Q, K, V$ are values.
 #
 # Shapes stand in brackets, batch first: $(B, L, E)$. A mask is a table of yes and no, `True` = may attend. A vector is a row.
 
@@ -715,7 +726,7 @@ def my_patches(picture, size):
 check("00.2", my_patches)
 
 # %% [markdown]
-# The GPU exercise of this chapter, *Meet your device*, shows what machine you have and what it is good at.
+# The GPU exercise of this chapter, [Meet your device](gpu_00_meet_your_device.ipynb), shows what machine you have and what it is good at.
 #
 # ## 8 · Takeaways
 #

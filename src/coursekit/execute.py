@@ -16,14 +16,20 @@ from tqdm.auto import tqdm
 from coursekit.editions import Edition
 from coursekit.errors import CourseError
 from coursekit.project import Project
+from coursekit.source import Chapter
 
 SECONDS_PER_CELL = 900
+# CPU seconds of the kernel, which runs on one thread: what a reader waits on an idle core.
+BUDGET = 240.0
+LONGER = {6: 360.0}  # the full Transformer trains three families
+NOISE = 1.5  # a busy core makes the same work cost more; beyond this it is the chapter
 
 
 def execute(edition: Edition, project: Project) -> NotebookNode:
     """Run every cell and return the executed notebook; the edition itself stays as it was.
 
-    A cell that fails ends the run with the file and line it was written on.
+    A cell that fails ends the run with the file and line it was written on. So does a chapter that
+    takes far longer than it may.
     """
     notebook: NotebookNode = from_dict(edition.notebook)
     chapter = edition.chapter
@@ -32,6 +38,7 @@ def execute(edition: Edition, project: Project) -> NotebookNode:
     def done(cell: Any, cell_index: int, **_: Any) -> None:
         bar.update(cell_index + 1 - bar.n)
 
+    before = _children_seconds()
     # A folder of its own: a chapter must not depend on where it runs, nor leave files behind.
     with tempfile.TemporaryDirectory() as folder, kernel_environment(project), bar:
         client = NotebookClient(
@@ -50,10 +57,29 @@ def execute(edition: Edition, project: Project) -> NotebookNode:
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise CourseError(_failure(edition, notebook, error)) from None
     _require_passed_checks(edition, notebook)
+    tqdm.write(within_budget(chapter, _children_seconds() - before))
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata["language_info"] = edition.notebook.metadata["language_info"]
     return notebook
+
+
+def within_budget(chapter: Chapter, seconds: float) -> str:
+    """One line about the time a chapter took; refuses one that took far too long."""
+    budget = BUDGET if chapter.gpu else LONGER.get(chapter.number, BUDGET)
+    line = f"{chapter.stem}: {seconds:.0f} CPU seconds of {budget:.0f}"
+    if seconds > NOISE * budget:
+        raise CourseError(
+            f"{chapter.name}: it took {seconds:.0f} CPU seconds, but may take {budget:.0f}: train "
+            "less in the chapter, or ship a checkpoint."
+        )
+    return line if seconds <= budget else f"{line}: too long, unless the machine was busy"
+
+
+def _children_seconds() -> float:
+    """CPU time of all child processes that have ended, such as the kernel of the run."""
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")  # where an object lies in memory: new in every run

@@ -1,5 +1,6 @@
 """coursekit: one source in, the right editions out."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -8,7 +9,7 @@ import pytest
 from coursekit import editions
 from coursekit.build import build, load_chapters
 from coursekit.errors import CourseError
-from coursekit.execute import execute
+from coursekit.execute import execute, within_budget
 from coursekit.project import Project
 from tests.unit.coursekit_project import NAME, SOURCE, make_project, rewrite
 
@@ -148,6 +149,29 @@ def test_a_repository_colab_cannot_open_is_refused(project: Project) -> None:
     (project.root / "pyproject.toml").write_text("[project.urls]\nRepository = 'https://x.org/y'")
     with pytest.raises(CourseError, match=r"must be https://github.com/OWNER/NAME"):
         _ = project.repository
+
+
+def test_a_chapter_that_takes_far_too_long_is_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chapter = load_chapters(project)[0]
+    execute(editions.solutions(chapter, project), project)
+    line = next(line for line in capsys.readouterr().out.splitlines() if "CPU seconds" in line)
+    assert line.startswith(f"{chapter.stem}: ")
+    assert line.endswith(" CPU seconds of 240")
+    assert int(line.split()[1]) >= 1, "a kernel takes more than that to start"
+    monkeypatch.setattr("coursekit.execute.BUDGET", 0.1)
+    with pytest.raises(CourseError, match="but may take 0: train less"):
+        execute(editions.solutions(chapter, project), project)
+
+
+def test_a_busy_machine_is_no_reason_to_refuse(project: Project) -> None:
+    chapter = load_chapters(project)[0]
+    assert within_budget(chapter, 240).endswith("CPU seconds of 240")
+    assert "unless the machine was busy" in within_budget(chapter, 300)
+    sixth = replace(chapter, number=6)
+    assert within_budget(sixth, 350).endswith("of 360")
+    assert "busy" in within_budget(replace(sixth, gpu=True), 350)
 
 
 def test_solutions_are_executed_and_keep_text_only(built: Project) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 ALT = "The training loss against the number of steps."
+CAPTION = "Pale: every batch. Dark: the running mean. Is it still falling at the end?"
 
 
 class LiveLoss:
@@ -44,7 +45,7 @@ class LiveLoss:
         ax.set(xlabel="step", ylabel="loss", yscale="log", title="Training loss")
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})
-        picture = Picture(buffer.getvalue(), ALT, "", 700)
+        picture = Picture(buffer.getvalue(), ALT, CAPTION, 700)
         if self.handle is None:
             self.handle = display(picture, display_id=True)
         else:

@@ -1,6 +1,7 @@
 """`python -m benchmarks`, or `make bench`: every bar the course sets itself, measured now.
 
 Times are of this machine and compared with nothing; the bars are ratios, frames and page loads.
+Each part says whether its bars are held; the command fails if one of them is broken.
 """
 
 import sys
@@ -8,7 +9,7 @@ from collections.abc import Callable
 
 from benchmarks import core, figures, recurrent, site, transformer
 
-PARTS: dict[str, Callable[[], None]] = {
+PARTS: dict[str, Callable[[], bool]] = {
     "The attention core against plain torch": core.main,
     "A GRU by hand against torch's, and beam search": recurrent.main,
     "The Transformer against torch's, and its cache": transformer.main,
@@ -17,12 +18,16 @@ PARTS: dict[str, Callable[[], None]] = {
 }
 
 
-def main() -> None:
+def main() -> bool:
     sys.argv = sys.argv[:1]  # each part reads the command line itself
+    broken = []
     for title, part in PARTS.items():
         print(f"\n== {title}", flush=True)
-        part()
+        if not part():
+            broken.append(title)
+    print("\nBROKEN: " + "; ".join(broken) if broken else "\nEvery bar is held.")
+    return not broken
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(0 if main() else 1)

@@ -5,6 +5,7 @@
 Times are CPU seconds on one thread; the step is a ratio within one run, the best of several rounds.
 """
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -54,11 +55,18 @@ def beam_search(sentences: int = 100, width: int = 5) -> float:
     return clock(lambda: translator.translate([pair.source for pair in pairs], beam=width), 1)
 
 
-def main() -> None:
+def main() -> bool:
+    """Print both numbers with their verdicts; are the bars held?"""
     torch.set_num_threads(1)
-    print(f"GRU step, ours / torch: {gru_step():.2f} (bar: {GRU_BAR})")
-    print(f"beam search, 100 sentences x beam 5: {beam_search():.2f} CPU s (bar: {BEAM_BAR:.0f})")
+    step, search = gru_step(), beam_search()
+    verdict = {True: "held", False: "BROKEN"}
+    print(f"GRU step, ours / torch: {step:.2f}, bar {GRU_BAR} {verdict[step <= GRU_BAR]}")
+    print(
+        f"beam search, 100 sentences x beam 5: {search:.2f} CPU s, "
+        f"bar {BEAM_BAR:.0f} s {verdict[search <= BEAM_BAR]}"
+    )
+    return step <= GRU_BAR and search <= BEAM_BAR
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(0 if main() else 1)

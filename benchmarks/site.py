@@ -10,6 +10,7 @@ have a bar of their own: 1.5 MB. A web host sends text compressed; that number i
 
 import gzip
 import re
+import sys
 import sysconfig
 import time
 from dataclasses import dataclass
@@ -113,12 +114,14 @@ def sent(file: Path) -> int:
     return len(gzip.compress(data, 6)) if file.suffix in COMPRESSED else len(data)
 
 
-def main() -> None:
+def main() -> bool:
+    """Print each page's load with its verdict; are the bars held on all of them?"""
     if not (SITE / "index.html").is_file():
         raise SystemExit("The website is not built: run make book.")
     path = chromium.find()
     if path is None:
         raise SystemExit(chromium.HELP)
+    broken = 0
     with serving(SITE) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=chromium.options())
         for file in sorted(SITE.glob("*.html")):
@@ -131,15 +134,17 @@ def main() -> None:
                 page.close()
             best = min(loads, key=lambda load: load.seconds)
             light = best.ours < WEIGHT_BAR and best.models < MODELS_BAR
-            held = "held" if best.seconds < READY_BAR and light else "BROKEN"
+            held = best.seconds < READY_BAR and light
+            broken += not held
             print(
                 f"{file.name}: ready after {best.seconds:.2f} s (bar {READY_BAR:.0f} s), "
                 f"{best.ours:.2f} MB (bar {WEIGHT_BAR} MB) and {best.models:.2f} MB of models "
                 f"(bar {MODELS_BAR} MB), together {best.compressed:.2f} MB compressed, "
-                f"and {best.theme:.2f} MB of theme; {held}"
+                f"and {best.theme:.2f} MB of theme; {'held' if held else 'BROKEN'}"
             )
         browser.close()
+    return not broken
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(0 if main() else 1)

@@ -1,8 +1,16 @@
-"""The bars of the benchmarks, held with room for a noisy machine. `make bench` prints them."""
+"""The bars of the benchmarks, held with room for a noisy machine. `make bench` allows none."""
 
+import sys
+
+import pytest
+
+from benchmarks import __main__ as bench
 from benchmarks import core, recurrent, transformer
 
+# Tests share the machine with each other, and a ratio measured then is off by some percent: with
+# this room they catch what got slow. `make bench`, run alone, fails at the bars themselves.
 ROOM = 1.15
+STEP, DECODING = transformer.BARS.values()
 ATTEMPTS = 5
 
 
@@ -19,23 +27,22 @@ def test_core_keeps_its_bars() -> None:
 
 
 def test_training_step_is_as_fast_as_torch() -> None:
-    """Bar 1.0, the same room."""
     ratios = []
     for _ in range(ATTEMPTS):
         ratios.append(transformer.training_step(rounds=8))
-        if ratios[-1] <= ROOM:
+        if ratios[-1] <= ROOM * STEP:
             return
     raise AssertionError(f"times as long as torch.nn.Transformer: {ratios}")
 
 
 def test_cached_decoding_is_faster() -> None:
-    """The bar is 5 times at 128 tokens; 4 leaves room for a noisy machine."""
-    speeds = []
+    """One round is noisier than two: a quarter more than the bar."""
+    ratios = []
     for _ in range(3):
-        speeds.append(1 / transformer.cached_decoding(rounds=1))
-        if speeds[-1] >= 4:
+        ratios.append(transformer.cached_decoding(rounds=1))
+        if ratios[-1] <= 1.25 * DECODING:
             return
-    raise AssertionError(f"times as fast as computing anew: {speeds}")
+    raise AssertionError(f"time of decoding, cached over anew: {ratios}")
 
 
 def test_the_hand_written_gru_step_keeps_its_bar() -> None:
@@ -46,3 +53,19 @@ def test_the_hand_written_gru_step_keeps_its_bar() -> None:
 def test_beam_search_keeps_its_bar() -> None:
     seconds = recurrent.beam_search()
     assert seconds <= recurrent.BEAM_BAR, f"100 sentences x beam 5 took {seconds:.1f} CPU s"
+
+
+@pytest.mark.parametrize("second", [True, False])
+def test_one_broken_bar_fails_the_command(second, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks"])
+    monkeypatch.setattr(bench, "PARTS", {"first": lambda: True, "second": lambda: second})
+    assert bench.main() is second
+    assert ("BROKEN: second" in capsys.readouterr().out) is not second
+
+
+def test_a_ratio_beyond_its_bar_is_broken(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["core"])
+    monkeypatch.setattr(core.torch, "set_num_threads", lambda n: None)  # it would stay so
+    monkeypatch.setattr(core, "measure", lambda rounds: {"fused": (1.06, 1.0, 1.06)})
+    assert core.main() is False
+    assert capsys.readouterr().out.strip().endswith("BROKEN")

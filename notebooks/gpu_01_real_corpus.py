@@ -19,17 +19,13 @@
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %%
-import hashlib
-import io
-import urllib.request
-import zipfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
-from tqdm.auto import tqdm
 
-from attnlab import figures, metrics
+from attnlab import figures, metrics, real_pairs
+from attnlab.checks import check
 from attnlab.data import batches
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pairs import PairFile
@@ -64,57 +60,28 @@ print(f"What to expect: {expect}")
 #
 #     Go.    Va !    CC-BY 2.0 (France) Attribution: …
 #
-# Set `FETCH = True` to download the English–French file (a few megabytes, once), or put the path of your own file into `FILE`: any two languages, separated by a tab. Without either, or without a network, the corpus of the course takes its place.
+# Set `FETCH = True` to download the English–French file (a few megabytes, once), or put your own file into `FILE`: any two languages, separated by a tab. The archive is made anew every few months, so its checksum cannot be known beforehand: it is noted when it arrives, and compared at every later use. Without a file the corpus of the course takes its place.
 
 # %%
 FETCH = False
-FILE = None  # for example "fra.txt"
-ADDRESS = "https://www.manythings.org/anki/fra-eng.zip"
+FILE = Path("fra.txt")  # or a file of your own
 
-
-def fetch(address, path):
-    """Download a zip once, and unpack the text file inside it."""
-    if path.is_file():
-        return path
-    asked = urllib.request.Request(address, headers={"User-Agent": "attnlab"})
-    with urllib.request.urlopen(asked, timeout=20) as answer:
-        total = int(answer.headers.get("Content-Length") or 0)
-        packed = io.BytesIO()
-        with tqdm(total=total, unit="B", unit_scale=True) as bar:
-            while chunk := answer.read(1 << 16):
-                packed.write(chunk)
-                bar.update(len(chunk))
-    digest = hashlib.sha256(packed.getvalue()).hexdigest()
-    print(f"downloaded, sha256 {digest[:16]}…")
-    with zipfile.ZipFile(packed) as archive:
-        inside = next(n for n in archive.namelist() if n.endswith("fra.txt"))
-        path.write_bytes(archive.read(inside))
-    return path
-
-
-def real_file():
-    """The path of a file of sentence pairs, or None."""
-    if FILE is not None:
-        return Path(FILE)
-    if not FETCH:
-        return None
+if FETCH:
     try:
-        return fetch(ADDRESS, Path("fra.txt"))
-    except (OSError, StopIteration, zipfile.BadZipFile) as error:
-        print(f"The file could not be fetched ({error}): using our corpus.")
-        return None
-
+        real_pairs.fetch(FILE)
+    except real_pairs.FetchError as error:
+        print(error)
+real = FILE.is_file()
 
 # %%
-path = real_file()
-if path is not None:
-    corpus = PairFile(path, longest=20, smallest=5)  # rare words: unknown
+if real:
+    corpus = PairFile(FILE, longest=20, smallest=5)  # rare words: unknown
 else:
     corpus = EnglishFrench(longest=15)
 source, target = corpus.vocabularies()
 pairs = corpus.take(20_000 if device == "cpu" else 200_000)
 test = corpus.take(200 if device == "cpu" else 2000, "test")
-print("real sentences:", path is not None)
+print("real sentences:", real)
 print(len(pairs), "pairs,", len(source), "and", len(target), "words")
 
 # %% [markdown]
@@ -177,7 +144,7 @@ for hidden in widths:
 # %%
 for hidden, curve in curves.items():
     falls = list(curve.values())[-1] < max(curve.values())
-    print(f"H = {hidden}: worst where sentences are long: {falls}")
+    print(f"H = {hidden}: worse at its longest than at its best: {falls}")
 
 # %% tags=["hide-input"]
 fig, ax = plt.subplots()
@@ -198,7 +165,67 @@ figures.show(
 # %% [markdown]
 # ## Your turn
 #
-# 1. **Read ten translations** of the longest sentences, beside the references. Which words are lost first: names, numbers, adjectives, the end of the sentence?
-# 2. **Practice or room?** Long sentences are rare in real text. Train once more with as many long as short ones (repeat the long ones in `pairs`). If the curve rises at its end, practice was the problem; what is left is the vector.
-# 3. **Turn the source round.** [Sutskever et al. 2014](https://arxiv.org/abs/1409.3215) fed the source backwards, and gained several BLEU points. Our encoder reads both ways already. Reverse the *targets* instead: does the first or the last half of a translation get worse?
-# 4. **Take chapter 2's cure**: `kind="additive"` instead of `"none"` in `Config`. Draw both curves in one figure.
+# Long sentences are rare in real text. Is a falling curve a matter of *practice*, or of *room* in the vector? Train with as many long as short ones: what is still bad then is the vector.
+
+# %% [markdown] tags=["exercise"] exercise="01.5"
+# ### Exercise 1.5 ★★ · As many long as short (10 min)
+#
+# Write `my_shares(lengths)`. It takes the lengths of $N$ sentences, shape $(N,)$, whole numbers, and returns the share with which each sentence should be drawn, shape $(N,)$. The shares add up to 1, all lengths that occur are drawn equally often, and so are the sentences of one length.
+#
+# For lengths 2, 2, 2, 9 the nine gets $1/2$, and each two $1/6$.
+
+
+# %% tags=["stub"] exercise="01.5"
+def my_shares(lengths):
+    """Lengths (N,) -> shares (N,) that add up to 1."""
+    many = ...  # (N,): how many sentences have this length
+    shares = ...
+    return shares / ...
+
+
+# %% [markdown] tags=["hint"] exercise="01.5"
+# The rarer a length, the larger the share of each of its sentences. Which number falls as the count rises, so that count times share is the same for all lengths?
+
+# %% [markdown] tags=["hint"] exercise="01.5"
+# `torch.bincount(lengths)` counts how often each number occurs. Indexing it with `lengths` gives every sentence the count of its own length.
+
+
+# %% tags=["solution"] exercise="01.5"
+def my_shares(lengths):
+    """Lengths (N,) -> shares (N,) that add up to 1."""
+    many = torch.bincount(lengths)[lengths]  # (N,)
+    shares = 1 / many
+    return shares / shares.sum()
+
+
+# %% tags=["check"] exercise="01.5"
+check("01.5", my_shares)
+
+# %% [markdown]
+# Now use it. `torch.multinomial(my_shares(lengths), len(pairs), replacement=True)` draws new training pairs; hand them to `train`, and draw the curve beside the old one. If it rises at its end, practice was the problem.
+#
+# ### Three more, without a check
+#
+# **Read ten translations** of the longest sentences, beside the references. Which words are lost first: names, numbers, adjectives, the end of the sentence?
+#
+# <details><summary>Hint</summary>
+#
+# `sorted(test, key=lambda pair: len(pair.source))[-10:]` are the sentences, `translator.translate(…)` says them. Colour what is missing by hand: ten are enough to see a pattern, and to be wrong about it.
+#
+# </details>
+#
+# **Turn it round.** [Sutskever et al. 2014](https://arxiv.org/abs/1409.3215) fed the source backwards, and gained several BLEU points. Our encoder reads both ways already. Reverse the *targets* instead: does the first or the last half of a translation get worse?
+#
+# <details><summary>Hint</summary>
+#
+# `dataclasses.replace(pair, target=pair.target[::-1])` turns a pair round. Turn what was said back before you compare. What is said first is nearest to the vector, and has no mistakes before it.
+#
+# </details>
+#
+# **Take chapter 2's cure**: `kind="additive"` instead of `"none"` in `Config`. Draw both curves in one figure.
+#
+# <details><summary>Hint</summary>
+#
+# Give `train` a second argument for the kind. With attention the width matters much less: why?
+#
+# </details>

@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 2 · GPU exercise: RNNsearch on real words and sentences
 #
-# [Chapter 2](02_bahdanau.ipynb) trained on a grammar of ours. Real sentences are messier: ten thousands of words, several right translations for one sentence, typing errors. Here you train the same two translators on sentence pairs that volunteers wrote for
+# First the figure that [chapter 2](02_bahdanau.ipynb) had no room for: **type any word, even your own name, and see which letters each sound looks at.** Then real sentences. They are messier than our grammar: ten thousands of words, several right translations for one sentence, typing errors. You train the same two translators on sentence pairs that volunteers wrote for
 # [Tatoeba](https://tatoeba.org), and draw the length curve again.
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU, or without the file, it runs small, on sentences of our grammar written to a file in the same format. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
@@ -26,7 +26,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import torch
 
-from attnlab import figures, metrics
+from attnlab import figures, metrics, real_pairs
+from attnlab.checks import check
 from attnlab.data import batches
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pairs import PairFile
@@ -60,19 +61,21 @@ Pronouncer.shipped(
 if torch.cuda.is_available() or torch.backends.mps.is_available():
     device = "cuda" if torch.cuda.is_available() else "mps"
     hidden, embedding, steps, batch, longest = 512, 256, 12_000, 128, 20
+    rate = 2e-3
     found = f"a GPU ({device})"
     expect = "full size. Have a coffee: two trainings of 12,000 batches."
 else:
     device, hidden, embedding, steps, batch, longest = (
         "cpu",
+        64,
         48,
-        32,
-        120,
+        700,
         32,
         12,
     )
+    rate = 6e-3  # a small net in a short time: larger steps
     found = "no GPU, so the CPU"
-    expect = "a tiny version in a few seconds. It shows that everything runs, not how well it can get."
+    expect = "a tiny version in well under a minute. It shows the trend, not how well it can get."
 
 print(f"Device found: {found}.")
 print(f"What to expect: {expect}")
@@ -80,21 +83,27 @@ print(f"What to expect: {expect}")
 # %% [markdown]
 # ## The file
 #
-# Download a file of pairs (for example *fra-eng.zip* from [manythings.org/anki](https://www.manythings.org/anki/), made from Tatoeba), unpack it, upload it to Colab, and write its name below. Each line is a sentence, a tab, its translation, and maybe a note on the licence:
+# Set `FETCH = True` to download the English–French pairs of [manythings.org/anki](https://www.manythings.org/anki/), made from Tatoeba (a few megabytes, once; the checksum is noted and compared at every later use), or put a file of your own into `FILE`. Each line is a sentence, a tab, its translation, and maybe a note on the licence:
 #
 # ```
 # Go.	Va !	CC-BY 2.0 (France) …
 # ```
 #
-# Nothing is downloaded behind your back. Without the file, the next cell writes a small stand-in.
+# Nothing is downloaded behind your back. Without a file, the next cell writes a small stand-in.
 
 # %%
-FILE = Path("fra.txt")  # the name of your file
+FETCH = False
+FILE = Path("fra.txt")  # or a file of your own
 
-real = FILE.exists()
+if FETCH:
+    try:
+        real_pairs.fetch(FILE)
+    except real_pairs.FetchError as error:
+        print(error)
+real = FILE.is_file()
 if not real:
     FILE = Path(tempfile.mkdtemp()) / "pairs.txt"
-    made = EnglishFrench(longest=12).take(3000)
+    made = EnglishFrench(longest=12).take(10_000)
     lines = [f"{' '.join(p.source)}\t{' '.join(p.target)}\n" for p in made]
     FILE.write_text("".join(lines), encoding="utf-8")
 
@@ -102,7 +111,7 @@ if not real:
 corpus = PairFile(FILE, longest=longest, smallest=2)
 english, french = corpus.vocabularies()
 train_pairs = corpus.take(400_000, "train")
-test = corpus.take(1000 if real else 100, "test")
+test = corpus.take(1000 if real else 300, "test")
 print("your file" if real else "the stand-in")
 
 # %% tags=["nbval-ignore-output"]
@@ -129,7 +138,7 @@ def train(kind):
     )
     model = Seq2Seq(config)
     stream = batches(train_pairs, english, french, size=batch, seed=0)
-    fit(model, stream, steps=steps, lr=2e-3, device=device)
+    fit(model, stream, steps=steps, lr=rate, device=device)
     return Translator(model.to("cpu"), english, french)
 
 
@@ -144,7 +153,7 @@ for name, words in said.items():
     print(f"{name:14} BLEU {bleu:.1f}")
 
 # %% [markdown]
-# A BLEU from a few hundred batches on a CPU means nothing, and we print it anyway so that you see where it starts. On a GPU compare the two lines, not with numbers from papers: another test set, another BLEU.
+# A few hundred batches on a CPU are a beginning, and already the two are far apart. On a GPU compare the two lines with each other, not with numbers from papers: another test set, another BLEU.
 
 # %% [markdown]
 # ## The length curve
@@ -160,8 +169,8 @@ for (name, words), style in zip(said.items(), ("s--", "o-")):
         style,
         label=name,
     )
-ax.set(xlabel="English words", ylabel="BLEU")
-ax.set_ylim(bottom=0)
+ax.set(xlabel="English words", ylabel="BLEU", ylim=(0, 105))
+ax.set_title("The length curve of both translators")
 ax.legend()
 figures.show(
     fig,
@@ -183,29 +192,89 @@ figures.heatmap(
     alpha,
     rows=[*pair.target, "(end)"],
     columns=[*pair.source, "(end)"],
+    title="Where RNNsearch looks, the longest of fifty sentences",
     row_label="French",
     column_label="English",
 )
 figures.show(
     fig,
     alt="Attention weights of RNNsearch on one test sentence.",
-    caption="After a short training this is a grey cloud. After a long one, an alignment.",
+    caption="A short training leaves grey clouds where words are rare. A long one makes an alignment of it.",
 )
 
 # %%
 both_ran = all(len(words) == len(test) for words in said.values())
 print("both translators answered every test sentence:", both_ran)
+bleu = {
+    name: metrics.bleu(words, [pair.target for pair in test])
+    for name, words in said.items()
+}
+ahead = bleu["RNNsearch"] - bleu["fixed context"]
+print("RNNsearch at least 20 BLEU ahead:", ahead >= 20)
 
 # %% [markdown]
 # ## Exercises
 #
-# **1 ★ (5 min)** How many test sentences does each bucket hold? Print it, and decide which points of the curve you believe.
+# Without gold links there is no error rate. But one can count how many words a look is spread over.
+
+# %% [markdown] tags=["exercise"] exercise="02.6"
+# ### Exercise 2.6 ★★ · How many words is a look? (10 min)
 #
-# **2 ★★ (15 min)** A sentence in such a file often has several right translations, and BLEU knows only one. Collect for each English test sentence *all* French ones from `corpus.pairs`, and count an answer as right if it equals any of them. Does the gap between the two models change?
+# Write `my_spread(alpha)`. It takes weights of shape $(\dots, T, S)$, zeros among them, and returns a number for each target word, shape $(\dots, T)$: the exponential of the entropy of its row,
 #
-# **3 ★★★ (20 min)** Turn the languages round: swap the columns of the file, and translate from French to English. Which direction is easier, and why? (Think of what French marks and English does not.)
+# $$\exp\Bigl(-\sum_i \alpha_{ti} \ln \alpha_{ti}\Bigr), \qquad \text{with } 0 \ln 0 = 0 .$$
 #
-# <details><summary>Hint for 3</summary>
+# A look at one word gives 1, an even look at five words gives 5.
+
+
+# %% tags=["stub"] exercise="02.6"
+def my_spread(alpha):
+    """Weights (..., T, S) -> the number of words in each look (..., T)."""
+    entropy = ...  # (..., T), at least 0
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="02.6"
+# One row is one look. Along which axis do you sum?
+
+# %% [markdown] tags=["hint"] exercise="02.6"
+# `alpha.log()` is −∞ at a weight of 0, and 0 times −∞ is not a number. `torch.xlogy(alpha, alpha)` is $\alpha \ln \alpha$, and 0 there.
+
+
+# %% tags=["solution"] exercise="02.6"
+def my_spread(alpha):
+    """Weights (..., T, S) -> the number of words in each look (..., T)."""
+    entropy = -torch.xlogy(alpha, alpha).sum(dim=-1)
+    return entropy.exp()
+
+
+# %% tags=["check"] exercise="02.6"
+check("02.6", my_spread)
+
+# %% [markdown]
+# Put it to work: `my_spread(alpha)` for the sentence above, and the mean over the test set after a short and a long training. Which words keep a wide look? Are they the ones with no partner in English?
+#
+# ### Three more, without a check
+#
+# **How many test sentences does each bucket hold?** Print it, and decide which points of the curve you believe.
+#
+# <details><summary>Hint</summary>
+#
+# `sum(a <= len(pair.source) <= b for pair in test)`. With fewer than thirty sentences BLEU jumps by several points from one draw to the next.
+#
+# </details>
+#
+# **Several right answers.** A sentence in such a file often has several right translations, and BLEU knows only one. Collect for each English test sentence *all* French ones from `corpus.pairs`, and count an answer as right if it equals any of them. Does the gap between the two models change?
+#
+# <details><summary>Hint</summary>
+#
+# A dictionary from the source (a tuple) to a set of targets (tuples), filled in one loop. `tuple(words) in right[pair.source]` is the question.
+#
+# </details>
+#
+# **Turn the languages round:** swap the columns of the file, and translate from French to English. Which direction is easier, and why? (Think of what French marks and English does not.)
+#
+# <details><summary>Hint</summary>
 #
 # English *the* has to become *le*, *la*, *l'* or *les*; the other way round all four become *the*. The target with fewer choices is easier to hit. But French sentences carry the information, so nothing has to be guessed either.
 #

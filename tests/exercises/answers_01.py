@@ -256,3 +256,48 @@ def with_unravel(totals, log_p, width):
     best, at = every.flatten().sort(descending=True)
     parents, words = torch.unravel_index(at[:width], every.shape)
     return best[:width], parents, words
+
+
+# 01.5 my_shares(lengths) -------------------------------------------------------------------------
+
+
+@wrong("01.5", "Every sentence gets the same share")
+def gives_all_the_same(lengths):
+    return torch.ones(len(lengths)) / len(lengths)
+
+
+@wrong("01.5", "the count has to stand below the line")
+def favours_the_common(lengths):
+    many = torch.bincount(lengths)[lengths].float()
+    return many / many.sum()
+
+
+@wrong("01.5", "favours long sentences by their length")
+def favours_the_long(lengths):
+    return lengths / lengths.sum()
+
+
+@wrong("01.5", "divided by their sum")
+def does_not_add_up(lengths):
+    return 1 / torch.bincount(lengths)[lengths].float()
+
+
+@wrong("01.5", "a softmax of 1 / count")
+def takes_a_softmax(lengths):
+    return F.softmax(1 / torch.bincount(lengths)[lengths].float(), dim=0)
+
+
+@right("01.5")
+def length_by_length(lengths):
+    shares = torch.zeros(len(lengths))
+    different = lengths.unique()
+    for n in different:
+        same = lengths == n
+        shares[same] = 1 / (len(different) * same.sum())
+    return shares
+
+
+@right("01.5")
+def by_unique(lengths):
+    _, which, many = torch.unique(lengths, return_inverse=True, return_counts=True)
+    return 1 / (many[which] * len(many))

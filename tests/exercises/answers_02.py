@@ -294,3 +294,41 @@ def exponentials_by_hand(e, p, d):
     inside = (away(e, p).abs() <= d).float()
     power = (e - e.amax(-1, keepdim=True)).exp() * inside
     return power / power.sum(-1, keepdim=True) * bell(e, p, d / 2)
+
+
+# 02.6 my_spread(alpha) ---------------------------------------------------------------------------
+
+
+@wrong("02.6", "This is the entropy itself")
+def stops_at_the_entropy(alpha):
+    return -(alpha * (alpha + 1e-12).log()).sum(-1)
+
+
+@wrong("02.6", "Two bases are mixed")
+def mixes_two_bases(alpha):
+    return (-(alpha * (alpha + 1e-12).log2()).sum(-1)).exp()
+
+
+@wrong("02.6", "A weight of 0 adds nothing")
+def forgets_the_zeros(alpha):
+    return torch.exp(-(alpha * alpha.log()).sum(-1))
+
+
+@wrong("02.6", "sum over the last axis")
+def sums_over_the_targets(alpha):
+    return torch.special.entr(alpha).sum(-2).exp()
+
+
+@wrong("02.6", "in another way")
+def takes_the_squares(alpha):
+    return 1 / (alpha**2).sum(-1)
+
+
+@right("02.6")
+def by_a_product(alpha):
+    return 1 / (alpha**alpha).prod(dim=-1)
+
+
+@right("02.6")
+def in_base_two(alpha):
+    return 2 ** -(alpha * alpha.clamp(min=1e-30).log2()).sum(-1)

@@ -1,4 +1,4 @@
-"""Chapter 1, recurrent networks: what its four exercises must satisfy.
+"""Chapter 1, recurrent networks: what its exercises must satisfy.
 
 Sizes are unequal everywhere (B ≠ T ≠ I ≠ H ≠ V), so that a transposition cannot pass unseen.
 """
@@ -9,7 +9,18 @@ import torch
 from torch import Tensor
 
 from attnlab.checks.answer import Answer, look_at_tensor, look_for_nan
-from attnlab.checks.ch01_suspects import BEAM, GRU, LOG_P, UNROLL, beam_step, gru, log_p, rnn
+from attnlab.checks.ch01_suspects import (
+    BALANCE,
+    BEAM,
+    GRU,
+    LOG_P,
+    UNROLL,
+    balance,
+    beam_step,
+    gru,
+    log_p,
+    rnn,
+)
 from attnlab.checks.compare import close, difference, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -287,3 +298,53 @@ def all_continuations_of_all_beams_compete(answer: Answer) -> None:
 def the_width_may_change(answer: Answer) -> None:
     must_be_the_best(answer, *some_beams(2, 6), 5)
     must_be_the_best(answer, *some_beams(5, 4), 1)
+
+
+# 01.5 ────────────────────────────────────────────────────────────────────────────────────────────
+
+as_many_long_as_short = Exercise(
+    "01.5",
+    title="As many long as short",
+    call="my_shares(lengths)",
+    returns="one share for each sentence, shape (N,), adding up to 1",
+    reference=balance,
+    suspects=BALANCE,
+    lesson="Draw with these shares, and a rare length is practised as often as a common one. "
+    "What is still bad at long sentences is not for want of practice.",
+)
+
+SIZES = torch.tensor([2, 3, 2, 9, 2, 3, 2])  # four twos, two threes, one nine
+
+
+@as_many_long_as_short.property
+def there_is_one_share_for_each_sentence(answer: Answer) -> None:
+    answer(SIZES)
+
+
+@as_many_long_as_short.property
+def the_shares_add_up_to_one(answer: Answer) -> None:
+    total = float(answer(SIZES).sum())
+    if not close(total, 1.0):
+        raise Mistake(
+            f"For lengths {SIZES.tolist()} the shares add up to {total:.3f}, not to 1.",
+            likely="Divide by their sum at the end.",
+        )
+
+
+@as_many_long_as_short.property
+def every_length_gets_the_same(answer: Answer) -> None:
+    shares = answer(SIZES)
+    of_length = {int(n): float(shares[n == SIZES].sum()) for n in SIZES.unique()}
+    if not close(torch.tensor(list(of_length.values())), torch.full((3,), 1 / 3)):
+        seen = ", ".join(f"{n} words {share:.3f}" for n, share in of_length.items())
+        raise Mistake(
+            f"Of {SIZES.tolist()}, all sentences of a length together should get 1/3, but get "
+            f"{seen}.",
+            likely="Count how many sentences share a length, and divide 1 by that count.",
+        )
+
+
+@as_many_long_as_short.property
+def other_lengths_work_as_well(answer: Answer) -> None:
+    answer.must_match(torch.tensor([40, 1, 1, 1, 17, 40, 5, 5]))
+    answer.must_match(torch.tensor([7, 7, 7]))

@@ -326,3 +326,40 @@ BEAM: Suspects = [
         _product,
     ),
 ]
+
+
+# 01.5
+def counts(lengths: Tensor) -> Tensor:
+    """How many sentences have the length of each: (N,)."""
+    return (lengths[:, None] == lengths).sum(-1).float()
+
+
+def balance(lengths: Tensor) -> Tensor:
+    rare = 1 / counts(lengths)
+    return rare / rare.sum()
+
+
+BALANCE: Suspects = [
+    (
+        "Every sentence gets the same share, so common lengths are drawn most, as before.",
+        lambda lengths: torch.full((len(lengths),), 1 / len(lengths)),
+    ),
+    (
+        "Common lengths get *more*: the count has to stand below the line, 1 / count.",
+        lambda lengths: counts(lengths) / counts(lengths).sum(),
+    ),
+    (
+        "This favours long sentences by their length. How rare a length is matters here, not how "
+        "long it is.",
+        lambda lengths: lengths / lengths.sum(),
+    ),
+    (
+        "These are 1 / count. They still have to be divided by their sum, so that they add up to "
+        "1.",
+        lambda lengths: 1 / counts(lengths),
+    ),
+    (
+        "This is a softmax of 1 / count: its exponentials blur the shares. Divide by the sum.",
+        lambda lengths: (1 / counts(lengths)).softmax(-1),
+    ),
+]

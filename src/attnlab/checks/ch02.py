@@ -1,4 +1,4 @@
-"""Chapter 2, Bahdanau alignment: what its five exercises must satisfy.
+"""Chapter 2, Bahdanau alignment: what its exercises must satisfy.
 
 Sizes are unequal everywhere (T ≠ S, widths differ), so that a transposition cannot pass unseen.
 """
@@ -20,7 +20,7 @@ context = Exercise(
     "02.1",
     title="A context for every word",
     call="my_context(e, h)",
-    returns="one context for each target word, shape (…, T, W)",
+    returns="one context for each target word, shape (…, T, d_h)",
     reference=known.context,
     suspects=known.CONTEXT,
     lesson="Every target word gets its own mean of the annotations. That is all that attention "
@@ -278,3 +278,52 @@ def another_window_at_the_edges(answer: Answer) -> None:
 @local_attention.property
 def a_batch_in_front(answer: Answer) -> None:
     answer.must_match(numbers(2, 3, 8), torch.tensor([[1.0, 4.5, 6.0], [7.0, 0.4, 3.0]]), 2)
+
+
+# 02.6 ────────────────────────────────────────────────────────────────────────────────────────────
+
+words_in_a_look = Exercise(
+    "02.6",
+    title="How many words is a look?",
+    call="my_spread(alpha)",
+    returns="one number for each target word, shape (…, T)",
+    reference=known.spread,
+    suspects=known.SPREAD,
+    lesson="A number for the eye: 1 is a pointed finger, S a shrug. It needs no gold links; but a "
+    "sharp look can still be at the wrong word.",
+)
+
+
+@words_in_a_look.property
+def there_is_one_number_for_each_target_word(answer: Answer) -> None:
+    answer(torch.full((3, 5), 0.2))
+
+
+@words_in_a_look.property
+def an_even_look_at_five_words_is_five(answer: Answer) -> None:
+    seen = answer(torch.full((3, 5), 0.2))
+    if not close(seen, 5.0):
+        raise Mistake(
+            f"A look that gives each of 5 words the same counts as 5, but got {seen[0]:.3f}.",
+            likely="The entropy −Σ α ln α of an even look is ln 5; its exponential is 5.",
+        )
+
+
+@words_in_a_look.property
+def a_pointed_finger_is_one(answer: Answer) -> None:
+    seen = answer(torch.eye(3, 5))
+    if not close(seen, 1.0):
+        raise Mistake(
+            f"A look at a single word, with zeros elsewhere, counts as 1, but got {seen[0]:.3f}.",
+            likely="0 · ln 0 is 0 here: `torch.xlogy(a, a)` knows that.",
+        )
+
+
+@words_in_a_look.property
+def the_spread_is_that_of_the_formula(answer: Answer) -> None:
+    answer.must_match(known.softmax(numbers(3, 5)), likely="exp(−Σ α ln α), summed over a row.")
+
+
+@words_in_a_look.property
+def several_sentences_may_come_first(answer: Answer) -> None:
+    answer.must_match(known.softmax(numbers(2, 3, 5)))

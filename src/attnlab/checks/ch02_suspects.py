@@ -329,3 +329,41 @@ LOCAL: Suspects = [
         lambda e, p, d: gauss(e, p, d / 2),
     ),
 ]
+
+
+# 02.6
+def entropy(alpha: Tensor, axis: int = -1) -> Tensor:
+    return -torch.xlogy(alpha, alpha).sum(axis)
+
+
+def spread(alpha: Tensor) -> Tensor:
+    return entropy(alpha).exp()
+
+
+SPREAD: Suspects = [
+    (
+        "This is the entropy itself. Its exponential turns it into a number of words.",
+        entropy,
+    ),
+    (
+        "The sign is turned round: ln α is negative, so the entropy has a minus in front.",
+        lambda alpha: (-entropy(alpha)).exp(),
+    ),
+    (
+        "Two bases are mixed: with log₂ take 2 to that power, with ln take exp.",
+        lambda alpha: (entropy(alpha) / torch.log(torch.tensor(2.0))).exp(),
+    ),
+    (
+        "This sums over the target words. A row is one look: sum over the last axis.",
+        lambda alpha: entropy(alpha, -2).exp(),
+    ),
+    (
+        "ln 0 is −inf, and 0 · (−inf) is NaN. A weight of 0 adds nothing: `torch.xlogy(a, a)` "
+        "knows that.",
+        lambda alpha: (-(alpha * alpha.log()).sum(-1)).exp(),
+    ),
+    (
+        "This is 1 / Σ α², which counts words as well, but in another way. Take the entropy.",
+        lambda alpha: 1 / alpha.square().sum(-1),
+    ),
+]

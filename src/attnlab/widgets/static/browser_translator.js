@@ -78,7 +78,8 @@ function render(context) {
     label: "Temperature τ", min: 0.05, max: 20, log: true, detents: [0.1, 1, 10], value: model.get("temperature"),
     format: (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2)), input: (t) => figure.push("temperature", t),
   });
-  figure.controls.append(menu, switched, form, control.node, heat);
+  heat.classList.add("al-bt-heat");
+  figure.controls.append(menu, switched, heat, form, control.node);
 
   const view = alignmentView(figure, { read: "English", spoken: "French", name: "word", one: "French word", quote: (text) => (text === "end" ? "the end" : `“${shorten(text, 30)}”`) });
   const note = make("div.al-av-note", { role: "status" });

@@ -16,7 +16,7 @@
 #
 # [Chapter 1](01_rnn_seq2seq.ipynb) trained a translator on sentences of a small grammar. Here the same classes read **real** sentences, and you ask the question that the chapter left open: *does a wider vector help?*
 #
-# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes less than a minute. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %%
 from pathlib import Path
@@ -46,9 +46,9 @@ elif torch.backends.mps.is_available():
     found = "an Apple GPU"
     expect = "two translators, some minutes each."
 else:
-    device, widths, steps, size = "cpu", (16, 64), 300, 32
+    device, widths, steps, size = "cpu", (16, 96), 1000, 32
     found = "no GPU, so the CPU"
-    expect = "two tiny translators, seconds each. Read the trend only."
+    expect = "two tiny translators, well under a minute. Read the trend only."
 
 print(f"Device found: {found}.")
 print(f"What to expect: {expect}")

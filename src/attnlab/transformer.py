@@ -180,7 +180,7 @@ class Transformer(nn.Module):
     def start(self, source: Tensor, lengths: Tensor) -> State:
         """Read the source: (B, S), (B,) -> the state before the first target word."""
         x = self.source(source)
-        padded = source.is_cuda or int(lengths.min()) < source.shape[1]  # a GPU is not asked
+        padded = unasked(source) or int(lengths.min()) < source.shape[1]
         real = padding(lengths, source.shape[1]).dense(source.device) if padded else None
         encoded = self.encoder(x, mask=real)
         return State(self.decoder.read(encoded), real)
@@ -242,13 +242,20 @@ def check_numbers(numbers: Tensor, words: int) -> None:
             f"words have shape {tuple(numbers.shape)} and dtype {numbers.dtype}, but whole "
             "numbers of shape (batch, length) are expected: use torch.tensor([[5, 7, 2]])."
         )
-    if numbers.is_cuda or not numbers.numel():  # asking a GPU for a number makes it wait
+    if unasked(numbers) or not numbers.numel():
         return
     if not 0 <= int(numbers.min()) <= int(numbers.max()) < words:
         raise ValueError(
             f"word numbers go from {int(numbers.min())} to {int(numbers.max())}, but the table "
             f"has {words} words: encode the text with the model's own vocabulary."
         )
+
+
+def unasked(numbers: Tensor) -> bool:
+    """Asking a GPU for a number makes it wait, and asking inside of `torch.compile` cuts its
+    graph in two.
+    """
+    return numbers.is_cuda or torch.compiler.is_compiling()
 
 
 @torch.no_grad()

@@ -26,6 +26,7 @@ from pathlib import Path
 import torch
 
 from attnlab import training
+from attnlab.checks import check
 from attnlab.data import batches
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pairs import PairFile
@@ -37,7 +38,9 @@ from attnlab.translator import Translator
 if torch.cuda.is_available():
     device, width, heads, layers = "cuda", 512, 8, 6
     sentences, longest, size, steps = 200_000, 32, 256, 6000
-    half = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    # A T4 only emulates bfloat16, slowly: take it where the hardware has it.
+    native = torch.cuda.is_bf16_supported(including_emulation=False)
+    half = torch.bfloat16 if native else torch.float16
     found = torch.cuda.get_device_name()
     expect = "the base model. Timing first, then some minutes of training."
 else:
@@ -74,6 +77,7 @@ config = Config(
     heads=heads,
     layers=layers,
     norm="post",
+    final_norm=False,  # as in 2017; later models end each stack with one
     dropout=0.1,
 )
 seed(0)
@@ -84,10 +88,10 @@ print(f"{size_in_millions:.2f} million parameters")
 # %% [markdown]
 # ## Faster: half the bits, and compiled
 #
-# **Mixed precision** computes products in 16 bits and keeps the weights in 32. The loss is taken in 32 bits: a softmax over thousands of words needs them. bfloat16 has the range of float32 and needs no loss scaling; on older cards
-# with float16 only, very small gradients may vanish, and a `GradScaler` is the cure.
+# **Mixed precision** computes products in 16 bits and keeps the weights in 32. The loss is taken in 32 bits: a softmax over thousands of words needs them. bfloat16 has the range of float32 and needs no loss scaling; float16, all that older cards
+# have, does not: small gradients become 0 (try `torch.tensor(1e-8).half()`). A `GradScaler` multiplies the loss before the backward pass and divides the gradients after it. You build its step below.
 #
-# `torch.compile` fuses many small operations into few. It needs a compiler on the machine, takes a while at the first call and again whenever a shape is new. **Guess first:** how much does each of the two bring on your device?
+# `torch.compile` fuses many small operations into few. It takes a while at the first call, and again when a shape is new. On a CPU that while is minutes, so this notebook compiles on a GPU only. **Guess first:** how much does each of the two bring on your device?
 
 
 # %%
@@ -136,32 +140,33 @@ ways = {
 if device == "cuda":
     fast = torch.compile(model, dynamic=True)
     ways["mixed, compiled"] = lambda batch: mixed(batch, fast)
+else:
+    print("Not compiled: on a CPU that takes minutes. On a GPU it is done.")
 rounds = 10 if device == "cuda" else 2
 for name, measure in ways.items():
     print(f"{name:16} {time_of(measure, rounds):7.1f} ms")
 
 # %% [markdown]
-# On a CPU mixed precision is often *slower*: it has no hardware for it. On a GPU with tensor cores both should help; how much depends on the card, so look at your own numbers.
+# On a CPU mixed precision is often *slower*: most have no hardware for it. On a GPU with tensor cores both should help; how much depends on the card, so look at your own numbers.
 #
 # ## Train
 #
-# The paper's schedule: up for 4 % of the training, then down as $1/\sqrt{\text{step}}$.
+# The paper's schedule: up for 4 % of the training, then down as $1/\sqrt{\text{step}}$. Its peak is $1/\sqrt{E \cdot 4000}$ (exercise 6.2 at step 4,000). Mixed precision on every device, compiled on a GPU, and with a loss scale where products are in
+# float16.
 
 # %% tags=["nbval-ignore-output"]
 seed(0)
 translator = Translator(Transformer(config).to(device), source, target)
 model = translator.model
+forward = torch.compile(model, dynamic=True) if device == "cuda" else model
 history = training.fit(
     model,
     batches(pairs, source, target, size=size, seed=0),
-    loss=lambda batch: (
-        mixed(batch, model)
-        if device == "cuda"
-        else model.loss(batch, label_smoothing=0.1)
-    ),
+    loss=lambda batch: mixed(batch, forward),
     steps=steps,
-    lr=width**-0.5 * 0.016 if device == "cuda" else 1e-3,
+    lr=(width * 4000) ** -0.5,
     schedule=training.inverse_sqrt,
+    scaler=torch.amp.GradScaler(device, enabled=half is torch.float16),
 )
 model.cpu()
 print(f"{history.steps} steps, loss {history.smooth():.2f}")
@@ -169,6 +174,41 @@ print(f"BLEU of 100 test sentences: {translator.bleu(test):.1f}")
 
 # %%
 print("the loss fell:", history.smooth(5) < history.losses[0])
+
+# %% [markdown] tags=["exercise"] exercise="06.6"
+# ### Exercise 6.6 ★★ · A step with a loss scale (10 min)
+#
+# The loss was multiplied by `scale` before the backward pass, so `gradient`, in float16, is `scale` times too large. Write `my_scaled_step(weight, gradient, scale, rate)`: one step of plain gradient descent on `weight`, in float32. If any number of the gradient is
+# infinite or not a number, the scale was too large: skip the step, and return the weight as it was.
+
+
+# %% tags=["stub"] exercise="06.6"
+def my_scaled_step(weight, gradient, scale, rate):
+    """Weight (…) in float32, gradient (…) in float16 -> the new weight."""
+    true_size = ...  # in float32
+    if ...:  # something overflowed
+        return weight
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="06.6"
+# First the type, then the division. `gradient / scale` in float16 makes small numbers 0 again: the very thing that the scale is there to prevent.
+
+# %% [markdown] tags=["hint"] exercise="06.6"
+# `torch.isfinite(x)` is False for ±inf and for NaN. `.all()` asks the whole tensor; one bad number spoils the step.
+
+
+# %% tags=["solution"] exercise="06.6"
+def my_scaled_step(weight, gradient, scale, rate):
+    """Weight (…) in float32, gradient (…) in float16 -> the new weight."""
+    true_size = gradient.float() / scale
+    if not true_size.isfinite().all():
+        return weight
+    return weight - rate * true_size
+
+
+# %% tags=["check"] exercise="06.6"
+check("06.6", my_scaled_step)
 
 # %% [markdown]
 # ## Your turn
@@ -193,5 +233,12 @@ print("the loss fell:", history.smooth(5) < history.losses[0])
 # <details><summary>Hint for 3</summary>
 #
 # Weights, gradients and Adam's two averages are there once, however large the batch. What the backward pass needs of every block is there once for each word.
+#
+# </details>
+#
+# <details><summary>Hint for 4</summary>
+#
+# `said = translator.translate([pair.source for pair in test])`, then print source, `said` and `pair.target` where the last two differ. Sort them into four heaps: other word, other order, other tense, wrong. Only the last heap is the model's fault, and BLEU punishes all
+# four.
 #
 # </details>

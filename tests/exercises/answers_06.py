@@ -238,3 +238,43 @@ def in_two_parts(x, past_k, past_v, w_q, w_k, w_v):
     scores = torch.cat([q @ past_k.mT, q @ k.mT], -1) / root
     alpha = scores.softmax(-1)
     return alpha[..., :-1] @ past_v + alpha[..., -1:] * v
+
+
+# 06.6 my_scaled_step(weight, gradient, scale, rate) ----------------------------------------------
+
+
+@wrong("06.6", "still carries the scale")
+def forgets_to_divide(weight, gradient, scale, rate):
+    gradient = gradient.float()
+    return weight - rate * gradient if gradient.isfinite().all() else weight
+
+
+@wrong("06.6", "vanish again")
+def divides_in_half_precision(weight, gradient, scale, rate):
+    gradient = (gradient / scale).float()
+    return weight - rate * gradient if gradient.isfinite().all() else weight
+
+
+@wrong("06.6", "skip the whole step")
+def keeps_the_good_numbers(weight, gradient, scale, rate):
+    gradient = torch.nan_to_num(gradient.float() / scale, nan=0.0, posinf=0.0, neginf=0.0)
+    return weight - rate * gradient
+
+
+@wrong("06.6", "overflow is not looked for")
+def trusts_every_gradient(weight, gradient, scale, rate):
+    return weight - rate * gradient.float() / scale
+
+
+@wrong("06.6", "NaN gets through")
+def looks_for_infinity_alone(weight, gradient, scale, rate):
+    return weight if gradient.isinf().any() else weight - rate * gradient.float() / scale
+
+
+@right("06.6")
+def as_the_optimizer_would(weight, gradient, scale, rate):
+    parameter = torch.nn.Parameter(weight.clone())
+    parameter.grad = gradient.to(weight.dtype).div(scale)
+    if math.isfinite(float(parameter.grad.abs().sum())):
+        torch.optim.SGD([parameter], lr=rate).step()
+    return parameter.detach()

@@ -1,4 +1,4 @@
-"""Chapter 6, the Transformer: what its five exercises must satisfy, and what mistakes are called.
+"""Chapter 6, the Transformer: what its six exercises must satisfy, and what mistakes are called.
 
 Sizes are unequal everywhere, but for the first case of 06.5: there all widths agree, so that a
 forgotten matrix still gives a result to recognise it by.
@@ -15,11 +15,13 @@ from attnlab.checks.ch06_suspects import (
     LAYER_NORM,
     NUCLEUS,
     RATES,
+    SCALED,
     SMOOTHED,
     cached,
     layer_norm,
     nucleus,
     rates,
+    scaled,
     smoothed,
 )
 from attnlab.checks.compare import close, numbers
@@ -250,3 +252,50 @@ def the_past_may_be_empty(answer: Answer) -> None:
 @cached_attention.property
 def a_batch_comes_first(answer: Answer) -> None:
     answer.must_match(*cache_case(2, past=5, width=4, key=3, value=6))
+
+
+# 06.6, in the GPU notebook ───────────────────────────────────────────────────────────────────────
+
+scaled_step = Exercise(
+    "06.6",
+    title="A step with a loss scale",
+    call="my_scaled_step(weight, gradient, scale, rate)",
+    returns="the new weight, in float32 and in the shape of the old one",
+    reference=scaled,
+    suspects=SCALED,
+    lesson="Scale up where small numbers vanish, scale down where they do not, skip overflows.",
+)
+
+
+def scaled_case(*shape: int, scale: float = 8.0) -> tuple[Tensor, Tensor, float, float]:
+    return numbers(*shape), (numbers(*shape, seed=1) * scale).half(), scale, 0.1
+
+
+@scaled_step.property
+def the_weight_keeps_its_shape_and_type(answer: Answer) -> None:
+    answer(*scaled_case(3))
+
+
+@scaled_step.property
+def the_step_has_the_true_size(answer: Answer) -> None:
+    answer.must_match(
+        *scaled_case(3), likely="Divide by the scale, times the rate, and go against the gradient."
+    )
+    answer.must_match(*scaled_case(2, 5, scale=64.0))
+
+
+@scaled_step.property
+def small_gradients_survive(answer: Answer) -> None:
+    """1e-4 fits into float16; divided by 2^16 it does not. The rate makes it visible."""
+    gradient = torch.tensor([1e-4, -2e-4, 3e-4]).half()
+    answer.must_match(numbers(3), gradient, 2.0**16, 1e8)
+
+
+@scaled_step.property
+def an_overflow_skips_the_step(answer: Answer) -> None:
+    for bad in (torch.inf, -torch.inf, torch.nan):
+        weight, gradient, scale, rate = scaled_case(4)
+        gradient[2] = bad
+        answer.must_match(
+            weight, gradient, scale, rate, likely="One bad number, and the weight stays as it was."
+        )

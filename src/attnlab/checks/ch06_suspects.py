@@ -296,3 +296,64 @@ CACHED: Suspects = [
         ),
     ),
 ]
+
+# 06.6
+
+
+def scaled(weight: Tensor, gradient: Tensor, scale: float, rate: float) -> Tensor:
+    """The right one."""
+    true_size = gradient.float() / scale
+    return weight - rate * true_size if true_size.isfinite().all() else weight.clone()
+
+
+def unscaled(weight: Tensor, gradient: Tensor, scale: float, rate: float) -> Tensor:
+    return scaled(weight, gradient, 1.0, rate)
+
+
+def in_half(weight: Tensor, gradient: Tensor, scale: float, rate: float) -> Tensor:
+    return scaled(weight, gradient / scale, 1.0, rate)
+
+
+def never_skips(weight: Tensor, gradient: Tensor, scale: float, rate: float) -> Tensor:
+    return weight - rate * gradient.float() / scale
+
+
+def only_the_good_ones(weight: Tensor, gradient: Tensor, scale: float, rate: float) -> Tensor:
+    moved = never_skips(weight, gradient, scale, rate)
+    return torch.where(gradient.isfinite(), moved, weight)
+
+
+def misses_nan(weight: Tensor, gradient: Tensor, scale: float, rate: float) -> Tensor:
+    return weight if gradient.isinf().any() else never_skips(weight, gradient, scale, rate)
+
+
+SCALED: Suspects = [
+    (
+        "The gradient still carries the scale: divide by it.",
+        unscaled,
+    ),
+    (
+        "This multiplies by the scale a second time: divide by it.",
+        lambda weight, gradient, scale, rate: scaled(weight, gradient, 1 / scale, rate),
+    ),
+    (
+        "The step goes up the hill: subtract the gradient.",
+        lambda weight, gradient, scale, rate: scaled(weight, gradient, scale, -rate),
+    ),
+    (
+        "The division happens in float16, and small gradients vanish again: call `.float()` first.",
+        in_half,
+    ),
+    (
+        "An overflow is not looked for: if any number is not finite, return the weight as it was.",
+        never_skips,
+    ),
+    (
+        "The good numbers of a spoilt gradient still move the weight: skip the whole step.",
+        only_the_good_ones,
+    ),
+    (
+        "NaN gets through: `isfinite` is False for it as well as for ±inf.",
+        misses_nan,
+    ),
+]

@@ -18,8 +18,8 @@ def test_it_translates(shipped):
 
 
 def test_one_head_aligns(shipped):
-    """0.0535 on 400 sentences: que and de are said while looking at the word after them."""
-    assert shipped.aer(EnglishFrench(longest=32).take(150, "test")) <= 0.06
+    """The bar is 0.05; it was 0.0187 when trained."""
+    assert shipped.aer(EnglishFrench(longest=32).take(400, "test")) <= 0.03
 
 
 def test_it_fits_on_a_page(shipped):

@@ -19,11 +19,14 @@ def rnnsearch():
 
 
 def test_rnnsearch_translates_sentences_of_unseen_build(rnnsearch, sentences):
-    assert rnnsearch.bleu(sentences) >= 97
+    assert rnnsearch.bleu(sentences) >= 98
 
 
-def test_rnnsearch_aligns_words_that_nobody_aligned_for_it(rnnsearch, sentences):
-    assert rnnsearch.aer(sentences) <= 0.04
+def test_rnnsearch_aligns_words_that_nobody_aligned_for_it(rnnsearch):
+    """The bar, on 1,200 sentences: sets of 400 gave 0.010 to 0.015."""
+    corpus = EnglishFrench(longest=32)
+    sets = [corpus.take(400, "test", seed=seed) for seed in (0, 1, 3)]
+    assert sum(map(rnnsearch.aer, sets)) / len(sets) <= 0.015
 
 
 def test_the_fixed_context_is_far_behind_and_loses_the_long_sentences(rnnsearch, sentences):
@@ -53,7 +56,7 @@ def test_sounds_of_unseen_words():
 
 @pytest.mark.parametrize(
     ("name", "bleu", "aer"),
-    [("additive", 94, 0.07), ("dot", 94, 0.06), ("bilinear", 80, 0.16), ("before", 94, 0.07)],
+    [("additive", 95, 0.03), ("dot", 95, 0.03), ("bilinear", 93, 0.08), ("before", 95, 0.07)],
 )
 def test_the_small_aligners_of_chapter_2(name, bleu, aer):
     pairs = EnglishFrench(longest=15).take(100, "test", seed=1)

@@ -24,7 +24,7 @@
 # - unroll a GRU, find attention inside it, and set it free in four steps.
 #
 # The chapter has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, experiments, popular mistakes, exercises, and a summary. Two translators are trained while you read,
-# about a minute each.
+# less than a minute each on an idle core.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # # Bahdanau alignment
@@ -46,10 +46,11 @@ import matplotlib.pyplot as plt
 import torch
 from torch import nn
 
-from attnlab import figures, metrics
+from attnlab import assets, checkpoints, figures, metrics
 from attnlab.attention import attention
 from attnlab.captioning import Teller
 from attnlab.checks import check
+from attnlab.coverage import with_even_looks
 from attnlab.data import BOS, EOS, batches, lexicon, pronunciation, scenes
 from attnlab.data.english_french import EnglishFrench
 from attnlab.recurrent import GRUCell, unroll
@@ -74,16 +75,15 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # Read this sentence once, look away, and translate it into any other language you know:
 #
-# > *when we were on the bridge , we think that the calm white horse always went to a shop because some women often ran*
+# > *i arrived at a church which was modern yesterday but your small brave white dogs waited for many cars that our child watched*
 #
 # You want to look back. The translator of chapter 1 may not: its encoder hands over one vector, and the decoder writes all words from that. Train it once more, on the course's own English–French corpus:
-# sentences of 3 to 15 English words, made by a grammar, with test sentences built in ways that never occur in training. One trick for both translators of this chapter: while training, a tenth of the French words that the decoder reads are hidden
-# (*word dropout*, [Bowman et al. 2016](https://arxiv.org/abs/1511.06349)). Whoever cannot rely on the last word has to ask the source.
+# sentences of 3 to 15 English words, made by a grammar, with test sentences built in ways that never occur in training.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Translate this, without looking back
 #
-# *when we were on the bridge , we think that the calm white horse always went to a shop because some women often ran*
+# *i arrived at a church which was modern yesterday but your small brave white dogs waited for many cars that our child watched*
 #
 # One vector must hold all of it.
 
@@ -96,18 +96,24 @@ longer = EnglishFrench(shortest=16, longest=40).take(100, "test", seed=2)
 BUCKETS = [(3, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, 30), (31, 40)]
 
 
-def train(kind, **watch):
-    """A translator, trained for STEPS batches."""
-    seed(0)
+def train(kind, even=0.0, **watch):
+    """A translator, trained for STEPS batches. `even`: see part 5."""
+    seed(2)
     config = Config(
         source_words=len(english),
         target_words=len(french),
         kind=kind,
-        word_dropout=0.1,
+        hidden=96,
     )
     model = Seq2Seq(config)
-    stream = batches(sentences, english, french, size=32, seed=0)
-    history = fit(model, stream, steps=STEPS, lr=4e-3, **watch)
+    stream = batches(sentences, english, french, size=32, seed=2)
+    loss = with_even_looks(model, even) if even else None
+    adam = torch.optim.Adam(  # a shorter memory (0.98) suits a short training
+        model.parameters(), lr=4e-3, betas=(0.9, 0.98), fused=True
+    )
+    history = fit(
+        model, stream, loss=loss, optimizer=adam, steps=STEPS, **watch
+    )
     return Translator(model, english, french), history
 
 
@@ -122,7 +128,7 @@ def by_length(translator):
 # **Guess first:** sentences of 3–5 words get a BLEU near 100. What do those of 11–15 words get? They are as frequent in training as the short ones.
 
 # %% tags=["nbval-ignore-output"]
-STEPS = 2300
+STEPS = 2100
 fixed, fixed_history = train("none")
 fixed_curve = by_length(fixed)
 for (low, high), score in zip(BUCKETS, fixed_curve):
@@ -172,11 +178,11 @@ print("it said: ", corpus.detokenise(fixed.translate([failed.source])[0]))
 #
 # | symbol | name | shape | here | it says |
 # |---|---|---|---|---|
-# | $h$ | annotations | $(S, W)$ | $(3, 3)$ | what the encoder knows at each source word |
-# | $s$ | decoder states | $(T, Q)$ | $(3, 3)$ | what the decoder needs at each step |
+# | $h$ | annotations | $(S, d_h)$ | $(3, 3)$ | what the encoder knows at each source word |
+# | $s$ | decoder states | $(T, d_s)$ | $(3, 3)$ | what the decoder needs at each step |
 # | $e$ | scores | $(T, S)$ | $(3, 3)$ | how well need and offer match |
 # | $\alpha$ | weights | $(T, S)$ | $(3, 3)$ | shares; every row adds up to 1 |
-# | $c$ | contexts | $(T, W)$ | $(3, 3)$ | a new vector for every target word |
+# | $c$ | contexts | $(T, d_h)$ | $(3, 3)$ | a new vector for every target word |
 #
 # Take the dot product as the score. **On paper:** for the second word, $e_2 = (0, 1, 2)$. Compute $\alpha_2$ and $c_2$ before you run the cell. ($e^1 \approx 2.72$, $e^2 \approx 7.39$.)
 
@@ -187,20 +193,20 @@ print("it said: ", corpus.detokenise(fixed.translate([failed.source])[0]))
 #
 # | | shape | |
 # |---|---|---|
-# | $h$ annotations | $(S, W)$ | the, black, cat: $(2,0,0)$, $(0,2,1)$, $(0,1,2)$ |
-# | $s_2$ state | $(Q,)$ | needs a noun: $(0,0,1)$ |
+# | $h$ annotations | $(S, d_h)$ | the, black, cat: $(2,0,0)$, $(0,2,1)$, $(0,1,2)$ |
+# | $s_2$ state | $(d_s,)$ | needs a noun: $(0,0,1)$ |
 # | $e_2$ scores | $(S,)$ | $(0, 1, 2)$ |
 #
 # Compute $\alpha_2$ and $c_2$.
 
 # %%
 source, target = ["the", "black", "cat"], ["le", "chat", "noir"]
-h = torch.tensor([[2.0, 0, 0], [0, 2, 1], [0, 1, 2]])  # (S, W) = (3, 3)
-s = torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])  # (T, Q) = (3, 3)
+h = torch.tensor([[2.0, 0, 0], [0, 2, 1], [0, 1, 2]])  # (S, d_h) = (3, 3)
+s = torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])  # (T, d_s) = (3, 3)
 
 e = s @ h.T  # (T, S): every state with every annotation
 alpha = e.exp() / e.exp().sum(dim=-1, keepdim=True)  # (T, S), the softmax
-c = alpha @ h  # (T, W): one context for each target word
+c = alpha @ h  # (T, d_h): one context for each target word
 for word, scores, shares, mix in zip(target, e, alpha, c):
     print(f"{word:5} e {scores.int().tolist()}  α", shares, " c", mix)
 
@@ -219,9 +225,9 @@ print("α₂", alpha[1], "  c₂", c[1])
 #
 # | score | formula | parameters | in words |
 # |---|---|---|---|
-# | dot ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)) | $s^\top h$ | none | both sides must speak the same language, $Q = W$ |
-# | bilinear (Luong's *general*) | $s^\top M h$, $M$: $(Q, W)$ | $QW$ | a learned dictionary between the two |
-# | additive ([Bahdanau et al. 2015](https://arxiv.org/abs/1409.0473)) | $v^\top \tanh(A s + B h + b)$ | $D(Q + W + 2)$ | a small network looks at each pair; $A$: $(D, Q)$, $B$: $(D, W)$, $b$, $v$: $(D,)$ |
+# | dot ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)) | $s^\top h$ | none | both sides must speak the same language, $d_s = d_h$ |
+# | bilinear (Luong's *general*) | $s^\top M h$, $M$: $(d_s, d_h)$ | $d_s d_h$ | a learned dictionary between the two |
+# | additive ([Bahdanau et al. 2015](https://arxiv.org/abs/1409.0473)) | $v^\top \tanh(A s + B h + b)$ | $D(d_s + d_h + 2)$ | a small network looks at each pair; $A$: $(D, d_s)$, $B$: $(D, d_h)$, $b$, $v$: $(D,)$ |
 #
 # The dot product worked above because we let the decoder use the encoder's coordinates. Suppose it has its own: first article, then *noun*, then adjective, as French likes it. Then "I need a noun" is $(0, 1, 0)$. **Guess:** where does the dot product look now?
 
@@ -231,8 +237,8 @@ print("α₂", alpha[1], "  c₂", c[1])
 # | score | formula | parameters |
 # |---|---|---|
 # | dot | $s^\top h$ | none |
-# | bilinear | $s^\top M h$ | $QW$ |
-# | additive | $v^\top \tanh(As + Bh + b)$ | $D(Q + W + 2)$ |
+# | bilinear | $s^\top M h$ | $d_s d_h$ |
+# | additive | $v^\top \tanh(As + Bh + b)$ | $D(d_s + d_h + 2)$ |
 #
 # The decoder has its own coordinates: "I need a noun" is $(0, 1, 0)$. Where does each one look?
 
@@ -269,25 +275,28 @@ for name, scores in three.items():
 # The dot product looks at *black*: it compares entry by entry, and the decoder's second entry meets the encoder's. The matrix $M$ is a dictionary between the two. The additive score has a dictionary as well ($A$), and then something more: $\tanh(2s + h - 3)$ is
 # positive only where need **and** offer are large. It is a network, so it can learn other rules too.
 #
-# In practice both sides are trained together and find a common language, so all three work. Part 5 measures them. (The library's dot product has a learned map in front of its keys, because the encoder's states are twice as wide as the decoder's.)
+# In practice both sides are trained together and find a common language, so all three work. Part 5 measures them.
+#
+# One thing to say aloud before that. Our encoder reads both ways, so $h$ is twice as wide as $s$, and a plain dot product does not even fit. The library's *dot* therefore makes the keys narrower first, with a learned matrix $K$: $s^\top (K h) / \sqrt{d_s}$. That is a bilinear score with $M = K / \sqrt{d_s}$: the same parameters, the same functions.
+# What differs is the scale, and where the matrix stands: keys are made once for a sentence, $s^\top M$ anew for every word.
 
 # %% [markdown]
 # ## 3 · Live
 #
 # ### Hot and cold
 #
-# The scores $(0, 1, 2)$ of *chat*. Divide them by a temperature $T$ before the softmax. **Guess first:** for $T \gg 1$, what does the context become? And for $T \ll 1$?
+# The scores $(0, 1, 2)$ of *chat*. Divide them by a temperature $\tau$ before the softmax. **Guess first:** for $\tau \gg 1$, what does the context become? And for $\tau \ll 1$?
 
 # %% tags=["slide", "hide-input"]
 SoftmaxTemperature(
     labels=source,
     scores=e[1].tolist(),
     title="Where does “chat” look?",
-    caption="T ≫ 1: the plain mean of all annotations, one context for every word. T ≪ 1: a single word, all or nothing.",
+    caption="τ ≫ 1: the plain mean of all annotations, one context for every word. τ ≪ 1: a single word, all or nothing.",
 )
 
 # %% [markdown] tags=["notes"]
-# T = 10: we are back at one fixed context, the mean of the annotations. T = 0.1: hard attention. Attention lives between the two.
+# τ = 10: we are back at one fixed context, the mean of the annotations. τ = 0.1: hard attention. Attention lives between the two.
 
 # %% [markdown]
 # A hot softmax gives every word the same share. Then all contexts are the same vector, and we are back in chapter 1. A cold one copies a single annotation. Attention lives between the two, and training finds out where.
@@ -297,10 +306,12 @@ SoftmaxTemperature(
 # Here are real weights. Three translators were trained by the same recipe, for about a minute each; they differ in the score function alone. Nobody ever told them which word belongs to which. The rings are the **gold links** that our
 # grammar knows: solid for links that are required, dashed for links that are right as well. A square marks where the word looks most.
 #
-# - Go to *your expensive white coats are clean*. Read the adjectives: in which order does French look at them?
+# - Read *livre anglais triste* in *two girls wrote a sad english book*: in which order does French look at the English words?
 # - In *i do not help them*, two French words look at *not*. Which?
 # - Switch the score function. Which one is sharpest? Which makes mistakes, and where?
 # - Raise the temperature. The favourite of each row never changes. Why?
+#
+# The menu holds examples with gold links. To **type** a sentence of your own, go on to the next figure: it has the same map and the same temperature.
 
 # %% tags=["hide-input"]
 ALIGNERS = ("additive", "dot", "bilinear")
@@ -319,12 +330,12 @@ AlignmentExplorer(
 )
 
 # %% [markdown] tags=["notes"]
-# Start with the white coats: the reversal of two adjectives is a staircase going down to the left. Then negation: ne and pas both look at not. Then T = 10: the map is grey, but the squares stay.
+# Start with the sad English book: the reversal of two adjectives is a staircase going down to the left. Then negation: ne and pas both look at not. Then τ = 10: the map is grey, but the squares stay.
 
 # %% [markdown]
 # <details><summary>Answers</summary>
 #
-# *manteaux blancs chers* looks at coats, white, expensive: from right to left. *ne* and *pas* both look at *not* (French needs two words for it). Dividing all scores by the same number keeps their order, so the largest stays the largest.
+# *livre anglais triste* looks at book, english, sad: from right to left. *ne* and *pas* both look at *not* (French needs two words for it). Dividing all scores by the same number keeps their order, so the largest stays the largest.
 #
 # </details>
 #
@@ -334,6 +345,7 @@ AlignmentExplorer(
 #
 # - Write a short sentence. Switch attention off: the translation is still right.
 # - Take a long example from the menu and switch attention off again. **Before you look:** which part of the sentence goes wrong first?
+# - Switch attention on, and heat its looks. Here the temperature acts while it translates: at which $\tau$ do the *words* go wrong, and not only the map?
 
 # %% tags=["slide", "hide-input"]
 BrowserTranslator.shipped(
@@ -343,7 +355,7 @@ BrowserTranslator.shipped(
 )
 
 # %% [markdown] tags=["notes"]
-# Let somebody dictate a sentence. Then the longest example, attention off: the beginning survives, the end is invented.
+# Let somebody dictate a sentence. Then the longest example, attention off: the beginning survives, the end is invented. Attention on again, and τ slowly up to 10: it goes blind before your eyes.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -360,7 +372,7 @@ BrowserTranslator.shipped(
 
 # %%
 def our_score(parameters, s, h):
-    """v·tanh(A s + B h + b): (T, Q), (S, W) -> (T, S)."""
+    """v·tanh(A s + B h + b): (T, d_s), (S, d_h) -> (T, S)."""
     left = parameters.query(s).unsqueeze(-2)  # (T, 1, D)
     right = parameters.key(h).unsqueeze(-3)  # (1, S, D)
     return torch.tanh(left + right) @ parameters.out.weight[0]  # (T, S)
@@ -530,6 +542,33 @@ print("each step contains the one before it")
 #
 # ## 5 · At work
 #
+# ### A look for every word
+#
+# Softmax makes each *row* of $\alpha$ add up to 1: every French word looks once. Nobody says anything about the *columns*. Take *he sees her*, *il la voit*. The encoder read both ways, so $h_{\text{sees}}$ knows of *her*, and *la* can be said while looking at *sees*. Then nobody ever needs to look at *her*.
+#
+# So add a wish to the loss: source word $i$ wants $n_i$ looks in all.
+#
+# $$\text{loss} = -\log p(y \mid x) + \frac{\lambda}{S} \sum_i \Bigl(n_i - \sum_t \alpha_{ti}\Bigr)^2$$
+#
+# [Xu et al. 2015](https://arxiv.org/abs/1502.03044) (section 4.2.1) take $n_i = 1$ for every place. But *because* is always two words in French, *parce que*: it wants two. [Tu et al. 2016](https://arxiv.org/abs/1601.04811) give each word a number of its own, its *fertility*. Ours is the mean of the looks that the word has received so far.
+
+# %%
+looks_at = {  # rows: French words; columns: English words; then n
+    "il la voit, la at her": ([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]], [1, 1, 1]),
+    "il la voit, la at sees": (
+        [[1.0, 0, 0], [0, 1, 0], [0, 1, 0]],
+        [1, 1, 1],
+    ),
+    "parce que, both at because": ([[1.0], [1]], [2]),
+}
+for name, (rows, wanted) in looks_at.items():
+    received = torch.tensor(rows).sum(dim=0)  # (S,): the looks at each word
+    penalty = (torch.tensor(wanted) - received).square().mean()
+    print(f"{name:27} received", received.int().tolist(), f"{penalty:.2f}")
+
+# %% [markdown]
+# A word that always takes two looks pays nothing. One that sometimes lends its look to a neighbour does. No alignment is shown to the model, and no fertility either. The library has it as `attnlab.coverage`; a little of it is in the training of every translator with attention from here on.
+#
 # ### RNNsearch: the length curve flattens
 #
 # The paper called its model *RNNsearch*. Same corpus, same sizes, same number of steps as the fixed-context model of part 1. **Guess first:** BLEU for 11–15 words? While it trains, we look at the alignment error rate every few hundred steps. (AER: below. 0 is perfect, 1 is all wrong.)
@@ -542,12 +581,13 @@ def look(model):
     return {"AER": Translator(model, english, french).aer(watched)}
 
 
-rnnsearch, history = train("additive", evaluate=look, every=460)
+rnnsearch, history = train("additive", 0.15, evaluate=look, every=420)
 search_curve = by_length(rnnsearch)
 fixed_bleu, search_bleu = fixed.bleu(test), rnnsearch.bleu(test)
 print("BLEU, 3–15 words:")
 print(f"fixed context {fixed_bleu:.1f}, RNNsearch {search_bleu:.1f}")
-print(f"CPU seconds: {fixed_history.seconds:.0f} and {history.seconds:.0f}")
+seconds = fixed_history.seconds, history.seconds
+print(f"CPU seconds: {seconds[0]:.0f} and {seconds[1]:.0f}; bar: 60 each")
 for score in history.scores:
     print(f"after {score['step']:4d} batches: AER {score['AER']:.3f}")
 
@@ -570,6 +610,7 @@ ax.text(
     2.6, 102, "longer than any sentence in training", color="0.35", size=10
 )
 ax.set(xlabel="English words", ylabel="BLEU", ylim=(0, 110), xlim=(-0.3, 6.3))
+ax.set_title("A new context for every word, or one for all")
 ax.legend(loc="lower left")
 figures.show(
     fig,
@@ -692,7 +733,7 @@ astray = Counter(
 print("looks elsewhere most often:", astray.most_common(6))
 
 # %% [markdown]
-# Which words make the errors? Small ones that need no look. After *parce* nothing but *que* can follow, so the decoder is free to look elsewhere, and often looks at what comes next. Part 6 comes back to this.
+# Which words make the errors? Small ones: articles, *de*, the auxiliary of a past tense. They can be said while looking at a neighbour, whose annotation knows enough. Part 6 comes back to this.
 #
 # ### Content against location, soft against hard
 #
@@ -725,14 +766,14 @@ def at_temperature(translator, temperature):
 TEMPERATURES = [0.01, 0.3, 1.0, 3.0, 10.0, 100.0]
 by_heat = [at_temperature(rnnsearch, t).bleu(test[:60]) for t in TEMPERATURES]
 for t, score in zip(TEMPERATURES, by_heat):
-    print(f"T = {t:6}: BLEU {score:5.1f}")
+    print(f"τ = {t:6}: BLEU {score:5.1f}")
 
 # %%
 print(
-    "a hard look (T = 0.01) loses at most 10:", by_heat[2] - by_heat[0] <= 10
+    "a hard look (τ = 0.01) loses at most 10:", by_heat[2] - by_heat[0] <= 10
 )
 print(
-    "the plain mean (T = 100) loses at least 40:",
+    "the plain mean (τ = 100) loses at least 40:",
     by_heat[2] - by_heat[-1] >= 40,
 )
 
@@ -743,17 +784,18 @@ print(
 fig, ax = plt.subplots(figsize=(7.0, 3.2))
 ax.plot(TEMPERATURES, by_heat, "o-")
 ax.axvline(1, color="grey", linestyle=":")
-ax.set(xscale="log", xlabel="temperature", ylabel="BLEU", ylim=(0, 105))
+ax.set(xscale="log", xlabel="temperature τ", ylabel="BLEU", ylim=(0, 105))
+ax.set_title("Cold looks do no harm, hot ones blind it")
 ax.text(0.011, 12, "hard: one word", size=11)
 ax.text(95, 75, "the plain mean", size=11, ha="right")
 figures.show(
     fig,
     alt="BLEU of one trained translator at temperatures from 0.01 to 100. It stays high for all temperatures up to 1 and falls towards nothing above.",
-    caption="Trained at T = 1 (dotted). Cold is harmless: the looks were nearly hard anyway. Hot is fatal: every word gets the same context.",
+    caption="Trained at τ = 1 (dotted). Cold is harmless: the looks were nearly hard anyway. Hot is fatal: every word gets the same context.",
 )
 
 # %% [markdown]
-# The trained looks are so sharp that choosing one word loses little. Heat destroys them: at $T = 100$ every context is the mean of the sentence, and the decoder is blind.
+# The trained looks are so sharp that choosing one word loses little. Heat destroys them: at $\tau = 100$ every context is the mean of the sentence, and the decoder is blind.
 #
 # ### Three scores, measured
 #
@@ -768,28 +810,34 @@ for kind, model in aligners.items():
     )
 
 # %% [markdown]
-# Three ways to compare, the same softmax behind them. All three learn to align; the bilinear score is slowest under this recipe. Its raw scores grow with the width and saturate the softmax early. The library's dot product is divided by $\sqrt{d}$ and does not suffer from it: chapter 3 explains why. The
+# Three ways to compare, the same softmax behind them, and all three learn to align. *dot* and *bilinear* have equally many parameters and can compute the same functions (part 2); the one difference is the factor $1/\sqrt{d_s}$. Without it the raw scores grow with the width and saturate the softmax early, and the bilinear score learns more slowly under this recipe: chapter 3 measures why. The
 # additive score is bounded by its tanh and needs no such care, but has to hold $(T, S, D)$ numbers on the way.
 #
 # ### The shipped translator
 #
-# The checkpoint that comes with the course had more time: sentences of up to 32 words, 8,000 larger batches, and a quarter of the words $y_{t-1}$ hidden from it while it trained. Is a better translator also a better aligner? **Guess first.**
+# The checkpoint that comes with the course had more time: sentences of up to 32 words, several times as many steps (`training/translators.py`), and while it trained a quarter of the words $y_{t-1}$ were hidden from it (*word dropout*, [Bowman et al. 2016](https://arxiv.org/abs/1511.06349)): whoever cannot rely on the last word has to ask the source. Is a better translator also a better aligner? **Guess first.**
 
 # %% tags=["nbval-ignore-output"]
 shipped = Translator.shipped("rnnsearch")
 shipped_fixed = Translator.shipped("fixed_context")
-up_to_32 = EnglishFrench(longest=32).take(100, "test", seed=3)
-shipped_bleu, shipped_aer = shipped.bleu(up_to_32), shipped.aer(up_to_32)
-old_bleu = shipped_fixed.bleu(up_to_32)
-print(f"3–32 words: BLEU {shipped_bleu:.1f}, AER {shipped_aer:.4f}")
+longest_32 = EnglishFrench(longest=32)
+draws = [longest_32.take(400, "test", seed=s) for s in (0, 1, 3)]
+rates = [shipped.aer(draw) for draw in draws]  # they vary: take the mean
+shipped_aer = sum(rates) / len(rates)
+up_to_32 = draws[-1][:100]
+shipped_bleu, old_bleu = shipped.bleu(up_to_32), shipped_fixed.bleu(up_to_32)
+print(f"3–32 words: BLEU {shipped_bleu:.1f}, AER {shipped_aer:.4f}:", end=" ")
+print(*(f"{rate:.4f}" for rate in rates))
 print(f"its twin with a fixed context: BLEU {old_bleu:.1f}")
 
 # %%
 print("shipped RNNsearch, BLEU at least 97:", shipped_bleu >= 97)
-print("shipped RNNsearch, AER at most 0.09:", shipped_aer <= 0.09)
+print("shipped RNNsearch, AER at most 0.015:", shipped_aer <= 0.015)
 print("at least 30 above its fixed twin:", shipped_bleu >= old_bleu + 30)
 
 # %% [markdown]
+# It translates better, sentences twice as long, and aligns about as well as the live one did on short ones. The one does not follow from the other: a translator that is sure of its next word may look where it likes, as part 6 shows. Both align well because every English word wanted its looks.
+#
 # ### From letters to sounds
 #
 # Is this only good for our own grammar? Take a real task of the same shape: spelling to pronunciation. The [CMU Pronouncing Dictionary](http://www.speech.cs.cmu.edu/cgi-bin/cmudict) has more than a hundred thousand English words, from real life, with all their madness: *knight* is `N AY T`. Source: letters. Target: sounds. The same
@@ -880,24 +928,24 @@ for ax, word in zip(axes, ("knight", "physics", "bahdanau")):
         ax,
         alpha[:-1],
         rows=sounds,
-        columns=[*word, "(end)"],
+        columns=[*word, "■"],
         title=word,
-        row_label="",
-        column_label="",
+        row_label="sounds" if ax is axes[0] else "",
+        column_label="letters",
         high=1.0,
         numbers=False,
     )
 figures.show(
     fig,
     alt="Attention of sounds over letters for the words knight, physics and bahdanau.",
-    caption="Rows: sounds. Columns: letters. A column that stays empty is a silent letter; of a digraph one letter is enough.",
+    caption="A column that stays empty is a silent letter; of a digraph one letter is enough. ■ is the end of the word.",
 )
 
 # %% [markdown] tags=["notes"]
 # Ask the room for names to type. The model has never been told that gh can be silent: it has read a dictionary.
 
 # %% [markdown]
-# Type any word, even your own name: the [GPU exercise](gpu_02_real_corpus.ipynb) of this chapter opens with this model as a live figure. It runs in your browser, and is too heavy to stand beside the translators on one page.
+# **How does it pronounce *your* name?** [Type it in and see which letters each sound looks at](gpu_02_real_corpus.ipynb): the model runs in your browser, at the top of this chapter's GPU exercise. (It has a page of its own, because it is as heavy as the two translators above.)
 
 # %% tags=["slide", "slides-only", "hide-input"]
 Pronouncer.shipped(
@@ -907,7 +955,7 @@ Pronouncer.shipped(
 )
 
 # %% [markdown]
-# And what can you train yourself, in half a minute? A miniature, honestly reported.
+# And what can you train yourself, in less than a minute? A miniature, honestly reported.
 
 # %% tags=["nbval-ignore-output"]
 letters, sounds = pronunciation.vocabularies()
@@ -916,14 +964,16 @@ seed(0)
 sizes = {"source_words": len(letters), "target_words": len(sounds)}
 mini = Translator(Seq2Seq(Config(hidden=96, **sizes)), letters, sounds)
 stream = batches(spelling, letters, sounds, size=64, seed=0)
-fit(mini.model, stream, steps=400, lr=6e-3)
+mini_history = fit(mini.model, stream, steps=400, lr=6e-3)
 mini_said = mini.translate([pair.source for pair in unseen])
 mini_error = metrics.error_rate(mini_said, accepted)
 mini_words = metrics.accuracy(mini_said, accepted)
 print(f"miniature: {mini_error:.1%} of the sounds wrong,", end=" ")
-print(f"{mini_words:.0%} of the words right")
+print(f"{mini_words:.0%} of the words right,", end=" ")
+print(f"{mini_history.seconds:.0f} CPU seconds")
 
 # %%
+print("miniature: at most 60 CPU seconds:", mini_history.seconds <= 60)
 print("miniature: between 8 % and 30 %:", 0.08 < mini_error < 0.30)
 
 # %% [markdown]
@@ -939,7 +989,7 @@ print("miniature: between 8 % and 30 %:", 0.08 < mini_error < 0.30)
 # |---|---|---|
 # | source | $S$ words | $8 \times 8 = 64$ cells of a picture |
 # | encoder | bi-directional GRU | CNN, each cell sees little more than itself |
-# | annotations $h$ | $(S, W)$ | $(64, W)$ |
+# | annotations $h$ | $(S, d_h)$ | $(64, d_h)$ |
 # | decoder, score, softmax, context | the same | the same |
 #
 # The scenes are made by the course: animals and things with known boxes, a relation, a ground. Test captions combine words that were never combined in training. Step through the words. **Before each step:** where would *you* look?
@@ -1099,7 +1149,7 @@ print("in at least half of the sentences:", back / len(swapped) >= 0.5)
 #
 # ### "Attention is alignment, always"
 #
-# Attention learns to align where that helps to write the next word, and only there. Test it on the explorer's additive translator, which was trained without hiding words. Its nouns: does each look at its own English noun? And *que*: in *parce que* it belongs to *because*, but after *parce* nothing else can follow. Who needs to look?
+# Attention learns to align where that helps to write the next word, and only there. All translators so far were asked to look at every word. Take that wish away: here is a smaller one, trained for some seconds on nothing but the next word. Its nouns: does each look at its own English noun? And *que*: in *parce que* it belongs to *because*, but after *parce* nothing else can follow. Who needs to look?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## “Attention is alignment, always”
@@ -1107,47 +1157,76 @@ print("in at least half of the sentences:", back / len(swapped) >= 0.5)
 # After *parce* nothing but *que* can follow. Does *que* still look at *because*?
 
 # %%
-additive = aligners["additive"]
-groups = {
+GROUPS = {
     "nouns": {form for noun in lexicon.ALL_NOUNS for form in noun.french},
     "que, qu'": {"que", "qu'"},
 }
-hits = {name: [] for name in groups}
-for pair, alpha in zip(test, additive.align(test)):
-    for t, place in metrics.links(alpha, pair):
-        for name, words in groups.items():
-            if pair.target[t] in words:
-                hits[name].append((t, place) in pair.possible)
-share = {name: sum(right) / len(right) for name, right in hits.items()}
+
+
+def at_gold(translator):
+    """For each group of words: which share looks at a gold place?"""
+    hits = {name: [] for name in GROUPS}
+    for pair, alpha in zip(test, translator.align(test)):
+        for t, place in metrics.links(alpha, pair):
+            for name, words in GROUPS.items():
+                if pair.target[t] in words:
+                    hits[name].append((t, place) in pair.possible)
+    return {name: sum(right) / len(right) for name, right in hits.items()}
+
 
 # %% tags=["nbval-ignore-output"]
-for name, right in hits.items():
-    print(f"{name:9} {share[name]:4.0%} of {len(right)} look at a gold place")
+seed(0)
+sizes = {"source_words": len(english), "target_words": len(french)}
+plain = Translator(Seq2Seq(Config(hidden=64, **sizes)), english, french)
+stream = batches(sentences, english, french, size=32, seed=0)
+fit(plain.model, stream, steps=900, lr=8e-3)  # the loss of the words alone
+share = {"plain": at_gold(plain), "RNNsearch": at_gold(rnnsearch)}
+for name, rates in share.items():
+    print(
+        f"{name:9}", *(f"{g}: {rate:.0%} right " for g, rate in rates.items())
+    )
 
 # %% tags=["fragment", "slides-only", "hide-input"]
-for name, right in hits.items():
-    print(f"{name:9} {share[name]:4.0%} of {len(right)} look at a gold place")
+for name, rates in share.items():
+    print(
+        f"{name:9}", *(f"{g}: {rate:.0%} right " for g, rate in rates.items())
+    )
 
 # %%
-print("nouns, at least 98 %:", share["nouns"] >= 0.98)
-print("que, at most 75 %:", share["que, qu'"] <= 0.75)
+print("plain, nouns, at least 93 %:", share["plain"]["nouns"] >= 0.93)
+print("plain, que, at most 80 %:", share["plain"]["que, qu'"] <= 0.80)
+print("RNNsearch, que, at least 90 %:", share["RNNsearch"]["que, qu'"] >= 0.9)
 
 # %% [markdown] tags=["notes"]
-# An idle look drifts, often to the word that comes next. The translation is just as good. Hiding some target words in training keeps the looks busy.
+# An idle look drifts, often to the word that comes next. Only when every source word wants its looks does que go home to because.
 
 # %% [markdown]
-# The nouns are practically perfect. *que* looks elsewhere, mostly ahead, at the word that comes next, and the translation is none the worse for it. **A weight is only as meaningful as the loss that needed it.** Hiding some words in training, as we did for RNNsearch, gives the look something to do.
+# Nearly all nouns look at their own. The plain translator's *que* looks elsewhere, often ahead, at the word that comes next, and need not care: the word was certain. **A weight is only as meaningful as the loss that needed it.** RNNsearch was asked to give every English word its looks, and so *que* comes home.
 #
 # One more choice is often blamed: Bahdanau's decoder asks *before* it has read its last word, with a stale state. We expected it to align worse. Same recipe, other order:
 
 # %% tags=["nbval-ignore-output"]
 stale = Translator.shipped("align_before")
-for name, one in (("after", additive), ("before", stale)):
-    bleu, rate = one.bleu(test[:100]), one.aer(test)
-    print(f"asks {name:6} reading y: BLEU {bleu:.1f}, AER {rate:.3f}")
+by_order = {"after": aligners["additive"], "before": stale}
+rates = {name: one.aer(test) for name, one in by_order.items()}
+for name, one in by_order.items():
+    bleu = one.bleu(test[:100])
+    print(f"asks {name:6} reading y: BLEU {bleu:.1f}, AER {rates[name]:.3f}")
+took = {}
+for name in ("align_additive", "align_before"):
+    _, about = checkpoints.load(assets.find(f"weights/{name}.safetensors"))
+    took[name] = about["seconds"]  # CPU time of the training
+times = took["align_before"] / took["align_additive"]
+print(f"its training took {times:.1f} times as long")
+
+# %%
+print("asking before aligns worse:", rates["before"] > rates["after"])
+print(
+    "and trains more slowly:", took["align_before"] > took["align_additive"]
+)
 
 # %% [markdown]
-# Hardly a difference here. The stale state costs time instead: it has to wait for each context, so its steps cannot run at once, and training took more than twice as long. A negative result, reported as it is.
+# It does: the translation is as good, but a state that has not read its last word points less exactly. And it costs time. It has to wait for each context, so its steps cannot run at once.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1157,16 +1236,16 @@ for name, one in (("after", additive), ("before", stale)):
 # %% [markdown] tags=["exercise"] exercise="02.1"
 # ### Exercise 2.1 ★ · A context for every word (5 min)
 #
-# Write `my_context(e, h)`. It takes scores $e$ of shape $(\dots, T, S)$ and annotations $h$ of shape $(\dots, S, W)$, and returns the contexts
+# Write `my_context(e, h)`. It takes scores $e$ of shape $(\dots, T, S)$ and annotations $h$ of shape $(\dots, S, d_h)$, and returns the contexts
 #
-# $$c_t = \sum_i \alpha_{ti}\, h_i, \qquad \alpha = \operatorname{softmax}(e), \qquad \text{shape } (\dots, T, W).$$
+# $$c_t = \sum_i \alpha_{ti}\, h_i, \qquad \alpha = \operatorname{softmax}(e), \qquad \text{shape } (\dots, T, d_h).$$
 #
 # The dots stand for a batch, or nothing. There is no loop in it.
 
 
 # %% tags=["stub"] exercise="02.1"
 def my_context(e, h):
-    """Scores (..., T, S), annotations (..., S, W) -> (..., T, W)."""
+    """Scores (..., T, S), annotations (..., S, d_h) -> (..., T, d_h)."""
     alpha = ...  # each target word shares out 1 among the source words
     return ...  # the weighted sums
 
@@ -1180,9 +1259,9 @@ def my_context(e, h):
 
 # %% tags=["solution"] exercise="02.1"
 def my_context(e, h):
-    """Scores (..., T, S), annotations (..., S, W) -> (..., T, W)."""
+    """Scores (..., T, S), annotations (..., S, d_h) -> (..., T, d_h)."""
     alpha = e.softmax(dim=-1)  # each target word shares out 1
-    return alpha @ h  # (..., T, S) @ (..., S, W)
+    return alpha @ h  # (..., T, S) @ (..., S, d_h)
 
 
 # %% tags=["check"] exercise="02.1"
@@ -1197,9 +1276,9 @@ check("02.1", my_context)
 #
 # | | shape | |
 # |---|---|---|
-# | `s` | $(\dots, T, Q)$ | states of the decoder |
-# | `h` | $(\dots, S, K)$ | annotations |
-# | `w`, `u` | $(Q, D)$, $(K, D)$ | both sides meet in $D$ dimensions |
+# | `s` | $(\dots, T, d_s)$ | states of the decoder |
+# | `h` | $(\dots, S, d_h)$ | annotations |
+# | `w`, `u` | $(d_s, D)$, $(d_h, D)$ | both sides meet in $D$ dimensions |
 # | `v` | $(D,)$ | how much each of them counts |
 #
 # The result has shape $(\dots, T, S)$. No loops: let two axes of size 1 broadcast.
@@ -1372,18 +1451,18 @@ check("02.5", my_local_weights)
 # %% [markdown]
 # ### Shapes and costs
 #
-# One sentence of $S$ source and $T$ target words, annotations of width $W$, states of width $Q$, hidden width $D$ of the additive score:
+# One sentence of $S$ source and $T$ target words, annotations of width $d_h$, states of width $d_s$, width $D$ inside the additive score:
 #
 # | | shape | parameters | operations |
 # |---|---|---|---|
-# | annotations $h$ | $(S, W)$ | | |
-# | states $s$ | $(T, Q)$ | | |
-# | dot score | $(T, S)$ | 0 | $2TSW$ |
-# | bilinear score | $(T, S)$ | $QW$ | $2TQW + 2TSW$ |
-# | additive score | $(T, S)$, with $(T, S, D)$ on the way | $D(Q + W + 2)$ | $2D(TQ + SW) + O(TSD)$ |
+# | annotations $h$ | $(S, d_h)$ | | |
+# | states $s$ | $(T, d_s)$ | | |
+# | dot score, $d_s = d_h$ | $(T, S)$ | 0; to make wider keys fit, $d_s d_h$ | $2TSd_h$; keys $2Sd_s d_h$, once |
+# | bilinear score | $(T, S)$ | $d_s d_h$ | $2Td_s d_h + 2TSd_h$ |
+# | additive score | $(T, S)$, with $(T, S, D)$ on the way | $D(d_s + d_h + 2)$ | $2D(Td_s + Sd_h) + O(TSD)$ |
 # | weights $\alpha$ | $(T, S)$ | 0 | $O(TS)$ |
-# | contexts $c$ | $(T, W)$ | 0 | $2TSW$ |
-# | fixed context | $(W,)$ | 0 | 0 |
+# | contexts $c$ | $(T, d_h)$ | 0 | $2TSd_h$ |
+# | fixed context | $(d_h,)$ | 0 | 0 |
 #
 # ### Test yourself
 
@@ -1409,11 +1488,11 @@ Quiz(
             ],
         },
         {
-            "question": "What does T → ∞ do to RNNsearch?",
+            "question": "What does a temperature τ → ∞ do to RNNsearch?",
             "choices": [
                 {
                     "text": "It turns into hard attention",
-                    "why": "That is T → 0. A large T makes all scores nearly equal.",
+                    "why": "That is τ → 0. A large τ makes all scores nearly equal.",
                 },
                 {
                     "text": "It turns into a fixed context",
@@ -1527,8 +1606,9 @@ Quiz(
 #
 # - D. Bahdanau, K. Cho, Y. Bengio (2015), [Neural Machine Translation by Jointly Learning to Align and Translate](https://arxiv.org/abs/1409.0473): the additive score, RNNsearch, the length curve (Figure 2), the alignments (Figure 3).
 # - M.-T. Luong, H. Pham, C. Manning (2015), [Effective Approaches to Attention-based Neural Machine Translation](https://arxiv.org/abs/1508.04025): dot and bilinear scores, the order of steps we use, local attention.
-# - K. Xu and others (2015), [Show, Attend and Tell](https://arxiv.org/abs/1502.03044): captions, soft and hard attention.
+# - K. Xu and others (2015), [Show, Attend and Tell](https://arxiv.org/abs/1502.03044): captions, soft and hard attention, a look for every word (section 4.2.1).
 # - F. Och, H. Ney (2003), [A Systematic Comparison of Various Statistical Alignment Models](https://aclanthology.org/J03-1002/): sure and possible links, the error rate.
+# - Z. Tu and others (2016), [Modeling Coverage for Neural Machine Translation](https://arxiv.org/abs/1601.04811): fertility. P. Brown and others (1993), [The Mathematics of Statistical Machine Translation](https://aclanthology.org/J93-2003/), where the word comes from.
 # - K. Cho and others (2014), [Learning Phrase Representations using RNN Encoder–Decoder](https://arxiv.org/abs/1406.1078): the GRU.
 # - K. Yao, G. Zweig (2015), [Sequence-to-Sequence Neural Net Models for Grapheme-to-Phoneme Conversion](https://arxiv.org/abs/1506.00196): letters to sounds.
 # - S. Jain, B. Wallace (2019), [Attention is not Explanation](https://arxiv.org/abs/1902.10186); S. Wiegreffe, Y. Pinter (2019), [Attention is not not Explanation](https://arxiv.org/abs/1908.04626).

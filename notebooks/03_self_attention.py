@@ -357,15 +357,15 @@ print(f"soft answer: {(shares @ v).item():.1f} minutes")
 # %% [markdown]
 # Moon Heist matches best, so the answer leans towards its 90 minutes, but all films have a say.
 #
-# The hard look-up is a limit of the soft one. Divide the scores by a temperature $T$ before the softmax: a cold softmax ($T \ll 1$) picks the
-# winner, a hot one ($T \gg 1$) takes the plain mean.
+# The hard look-up is a limit of the soft one. Divide the scores by a temperature $\tau$ before the softmax: a cold softmax ($\tau \ll 1$) picks the
+# winner, a hot one ($\tau \gg 1$) takes the plain mean.
 
 # %%
 for temperature in (0.1, 1.0, 10.0, 1000.0):
     shares = (scores / temperature).softmax(dim=-1)
     answer = (shares @ v).item()
     best = shares.max()
-    print(f"T = {temperature:6}: best share {best:.2f}, answer {answer:.1f}")
+    print(f"τ = {temperature:6}: best share {best:.2f}, answer {answer:.1f}")
 
 # %% [markdown]
 # Why not always hard? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells

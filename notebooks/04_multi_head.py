@@ -353,7 +353,7 @@ for h, part in enumerate(x.reshape(1, 3, 2, 2)[0].tolist()):
 # Here is a sentence inside a real encoder, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084); [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): 6 layers of 12 heads, $E = 384$, $d_k = 32$. All 72 maps are computed in your browser.
 #
 # - **Find** a head where every word looks at the word before it, and one where it looks at the next.
-# - **Heat** one head up to $T = 10$. Does the mean of its layer notice? Cool it down to 0.1.
+# - **Heat** one head up to $\tau = 10$. Does the mean of its layer notice? Cool it down to 0.1.
 # - **Knock out** the rest of a layer. What was hidden in the mean?
 
 # %%

@@ -149,10 +149,11 @@ def static_outputs(notebook: NotebookNode) -> NotebookNode:
         for output in cell.outputs:
             if output.output_type == "stream" and output.name == "stderr":
                 continue
-            for mime in NOT_STATIC:
-                output.get("data", {}).pop(mime, None)
-            if "data" not in output or output.data:
-                kept.append(output)
+            data = output.get("data", {})
+            needs_kernel = [data.pop(mime) for mime in NOT_STATIC if mime in data]
+            if needs_kernel and set(data) <= {"text/plain"}:  # a progress bar at 0 %, for ever
+                continue
+            kept.append(output)
         cell.outputs = kept
     return page
 

@@ -88,6 +88,18 @@ def test_website_folds_hints_and_solutions_and_has_no_stub(
     assert not any(output.get("name") == "stderr" for output in last.outputs)
 
 
+def test_a_page_shows_no_bar_that_only_a_kernel_could_move() -> None:
+    widget = {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "  0%|   |"}
+    live = {**widget, "text/html": FIGURE}
+    outputs = [
+        nbformat.v4.new_output("display_data", data=data)
+        for data in (widget, live, {"text/plain": "42"})
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=outputs)])
+    shown = [set(output.data) for output in pages.static_outputs(notebook).cells[0].outputs]
+    assert shown == [{"text/html", "text/plain"}, {"text/plain"}]
+
+
 def test_buttons_are_plain_links_under_the_title(
     project: Project, chapters: list[Chapter], executed: NotebookNode
 ) -> None:

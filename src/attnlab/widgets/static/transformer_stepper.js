@@ -473,7 +473,7 @@ function render(context) {
     greedy.setAttribute("aria-pressed", String(!sampling));
     sample.setAttribute("aria-pressed", String(sampling));
     const kept = now.next.kept, total = transformer.target.length;
-    summary.textContent = `${kept === total ? `all ${total}` : kept} ${kept === 1 ? "word" : "words"} may be said · ${nice(now.bits, 2)} bits${sampling ? ` · draw ${nice(now.u, 2)}` : ""}${kept < total || model.get("temperature") !== 1 ? " · tick: T = 1" : ""}`;
+    summary.textContent = `${kept === total ? `all ${total}` : kept} ${kept === 1 ? "word" : "words"} may be said · ${nice(now.bits, 2)} bits${sampling ? ` · draw ${nice(now.u, 2)}` : ""}${kept < total || model.get("temperature") !== 1 ? " · tick: τ = 1" : ""}`;
     heat.value = model.get("temperature");
     topK.value = model.get("top_k");
     topP.value = model.get("top_p");

@@ -125,12 +125,13 @@ def heatmap(
 ) -> AxesImage:
     """Draw a matrix (L, S): one row a query, one column a key.
 
-    Numbers are written into the cells when there are few (`numbers=None`), in black or white,
-    whichever can be read. `low` and `high` fix the ends of the colour scale.
+    Numbers are written into the cells when there are few and they fit (`numbers=None`), in black
+    or white, whichever can be read. `low` and `high` fix the ends of the colour scale.
     """
     values = np.asarray(matrix.detach().cpu() if hasattr(matrix, "detach") else matrix, dtype=float)
     _check_labels(values, rows, columns)
     length, width = values.shape
+    inches = _cell_inches(ax, length, width)
     image = ax.imshow(values, cmap="cividis", vmin=low, vmax=high, aspect="equal")
     ax.set_title(title)
     ax.set_xlabel(column_label)
@@ -139,12 +140,13 @@ def heatmap(
         if labels is not None:
             axis.set_ticks(np.arange(count), list(labels))
     if columns is not None:
-        crowded = sum(len(label) for label in columns) > 28
-        if crowded:
+        letters = sum(len(label) for label in columns)
+        if letters > 28 or letters + width > 9 * inches * width:
             plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    if numbers if numbers is not None else values.size <= 64 and max(values.shape) <= 10:
+    few = values.size <= 64 and max(values.shape) <= 10 and inches > 0.4
+    if numbers if numbers is not None else few:
         dark, light = image.get_clim()
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
@@ -153,6 +155,12 @@ def heatmap(
     if colourbar:
         ax.figure.colorbar(image, ax=ax, shrink=0.85)
     return image
+
+
+def _cell_inches(ax: Axes, rows: int, columns: int) -> float:
+    """About how wide a square cell will be, before the layout is known."""
+    box = ax.get_window_extent()
+    return min(box.width / columns, box.height / rows) / ax.figure.dpi
 
 
 def look(

@@ -14,7 +14,8 @@ from tests.browser.built import BUILD, SCREENSHOTS, SITE, SLIDES
 from tests.browser.live import wait_until_alive
 from tests.browser.serving import serving
 
-DESK: Any = {"width": 1280, "height": 900}
+DESK: Any = {"viewport": {"width": 1280, "height": 900}}
+PHONE: Any = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 HOME = ("http://127.0.0.1:", "ws://127.0.0.1:", "file://", "data:", "blob:", "about:")
 
 
@@ -99,7 +100,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def page(new_page: Callable[..., Page]) -> Page:
-    return new_page(viewport=DESK)
+    return new_page(**DESK)
 
 
 @pytest.fixture(scope="module")
@@ -113,18 +114,19 @@ def _kept_open(browser: Browser) -> Iterator[dict[str, tuple[Page, Watch]]]:
 @pytest.fixture
 def open_once(
     browser: Browser, _kept_open: dict[str, tuple[Page, Watch]]
-) -> Iterator[Callable[[str], Page]]:
+) -> Iterator[Callable[..., Page]]:
     """Open an address and wait until it lives; the tests of one file share the page.
 
     A chapter or a deck takes a moment to open, and has many figures to try.
     """
     used: list[Watch] = []
 
-    def go(url: str) -> Page:
-        fresh = url not in _kept_open
+    def go(url: str, *, phone: bool = False) -> Page:
+        key = f"{url} on a phone" if phone else url
+        fresh = key not in _kept_open
         if fresh:
-            _kept_open[url] = watched_page(browser.new_context(viewport=DESK))
-        page, watch = _kept_open[url]
+            _kept_open[key] = watched_page(browser.new_context(**(PHONE if phone else DESK)))
+        page, watch = _kept_open[key]
         used.append(watch)
         if fresh:
             page.goto(url)

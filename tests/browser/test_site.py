@@ -12,11 +12,10 @@ from playwright.sync_api import Page, expect
 from benchmarks import site as weight
 from tests.browser import play
 from tests.browser.built import ROOT, SITE, Spot, spots
-from tests.browser.live import Live, settle, wait_until_alive
+from tests.browser.live import Live, settle
 
 SCHEMES = ("http", "file")
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 Address = Callable[..., str]
 
 
@@ -51,7 +50,7 @@ def test_page_is_whole_and_asks_nothing_of_the_network(
     unnamed = page.locator("main img:not([alt]), main img[alt='']").count()
     assert unnamed == 0, f"{unnamed} pictures have no alt text"
     if scheme == "http":
-        shoot(page, f"site-{name}", full_page=True)
+        shoot(page, f"site-{name}")  # the top: whole chapters are too tall to be painted at once
 
 
 @pytest.mark.parametrize("name", ["index", *CHAPTERS])
@@ -75,15 +74,13 @@ def test_page_is_ready_soon_and_light(
 
 @pytest.mark.parametrize("name", ["index", *CHAPTERS])
 def test_page_fits_a_phone(
-    name: str, site: Path, address: Address, new_page: Callable[..., Page],
+    name: str, site: Path, address: Address, open_once: Callable[..., Page],
     shoot: Callable[..., Path],
 ) -> None:  # fmt: skip
-    page = new_page(**PHONE)
-    page.goto(address(site / f"{name}.html"))
-    wait_until_alive(page)
+    page = open_once(address(site / f"{name}.html"), phone=True)
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390, f"the page is {wide} pixels wide and scrolls sideways; {overhanging(page)}"
-    shoot(page, f"phone-{name}", full_page=True)
+    shoot(page, f"phone-{name}")
 
 
 def overhanging(page: Page) -> list[str]:
@@ -98,12 +95,10 @@ def overhanging(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("spot", spots(SITE, first_of_each_kind=True), ids=str)
 def test_figure_moves_on_a_phone(
-    spot: Spot | None, site: Path, address: Address, new_page: Callable[..., Page]
+    spot: Spot | None, site: Path, address: Address, open_once: Callable[..., Page]
 ) -> None:
     assert spot, "the website has no live figure: run make book"
-    page = new_page(**PHONE)
-    page.goto(address(site / spot.file))
-    wait_until_alive(page)
+    page = open_once(address(site / spot.file), phone=True)
     live = Live(page.locator("[data-widget]").nth(spot.index))
     play.first_move(live, play.tap_first_slider)
     box = live.place.bounding_box()
@@ -141,8 +136,10 @@ def test_search_finds_the_chapter(page: Page, site: Path, address: Address) -> N
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_launch_and_download_buttons(name: str, site: Path, page: Page, address: Address) -> None:
-    page.goto(address(site / f"{name}.html"))
+def test_launch_and_download_buttons(
+    name: str, site: Path, address: Address, open_once: Callable[..., Page]
+) -> None:
+    page = open_once(address(site / f"{name}.html"))
     colab = page.get_by_role("link", name="Open in Colab").first.get_attribute("href")
     assert colab is not None
     assert colab.startswith("https://colab.research.google.com/github/")
@@ -157,9 +154,9 @@ def test_launch_and_download_buttons(name: str, site: Path, page: Page, address:
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_hints_and_solutions_are_folded_until_asked(
-    name: str, site: Path, address: Address, open_alive: Callable[[str], Page]
+    name: str, site: Path, address: Address, open_once: Callable[..., Page]
 ) -> None:
-    page = open_alive(address(site / f"{name}.html"))
+    page = open_once(address(site / f"{name}.html"))
     folds = page.locator("main details")
     assert folds.count() > 0
     assert folds.evaluate_all("all => all.every(d => !d.open)"), "something is open from the start"

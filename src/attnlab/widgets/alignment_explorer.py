@@ -1,14 +1,21 @@
 """Alignments to explore: where does each target word look, and where should it?"""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from traitlets import Bool, Dict, Float, Int, List, Unicode, observe, validate
+from traitlets import Bool, Dict, Int, List, Unicode, observe, validate
 
 from attnlab.data.sequences import Pair
-from attnlab.widgets.base import Array, FigureError, LiveFigure, as_array, bundle, stylesheet
+from attnlab.widgets.base import (
+    Array,
+    FigureError,
+    LiveFigure,
+    Temperature,
+    as_array,
+    bundle,
+    stylesheet,
+)
 
 END = "(end)"  # stands for the end mark, which has a row and a column as well
 SMALLEST = 1e-30  # what a weight that rounded to 0 counts as, when its logarithm is taken
@@ -35,7 +42,7 @@ class AlignmentExplorer(LiveFigure):
     logs = Array((1,))  # log α of every name and every sentence, one after the other, row by row
     sentence = Int(0).tag(sync=True)
     kind = Unicode("").tag(sync=True)
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature("Near 0 each word looks at one place only, so try 0.05.")
     word = Int(-1).tag(sync=True)  # the target word in focus; −1 for none
     gold = Bool(True).tag(sync=True)
 
@@ -82,15 +89,6 @@ class AlignmentExplorer(LiveFigure):
                 f"kind is {proposal['value']!r}, but there are {', '.join(self.names)}."
             )
         return str(proposal["value"])
-
-    @validate("temperature")
-    def _positive(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < math.inf:
-            raise FigureError(
-                f"temperature is {proposal['value']}: it must be a number above 0. "
-                "Near 0 each word looks at one place only, so try 0.05."
-            )
-        return float(proposal["value"])
 
     @observe("sentence")
     def _another_sentence(self, _change: Any) -> None:

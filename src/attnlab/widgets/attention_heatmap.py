@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import traitlets
-from traitlets import Bool, Float, Int, Unicode, observe, validate
+from traitlets import Bool, Int, Unicode, observe, validate
 
 from attnlab import masks as presets
 from attnlab.widgets.base import (
     Array,
     FigureError,
     LiveFigure,
+    Temperature,
     Words,
     _pack,
     _unpack,
@@ -81,7 +82,7 @@ class AttentionHeatmap(LiveFigure):
     tokens = Words()
     key_tokens = Words()
     masks = Masks()
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature("Near 0 the softmax picks the best key, far above 1 it is even.")
     scaled = Bool(True).tag(sync=True)
     mask = Unicode("none").tag(sync=True)
     radius = Int(1).tag(sync=True)
@@ -153,15 +154,6 @@ class AttentionHeatmap(LiveFigure):
     _fits_together = (
         "weights", "q", "k", "tokens", "key_tokens", "masks", "head_names", "mask", "head",
     )  # fmt: skip
-
-    @validate("temperature")
-    def _positive(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < float("inf"):
-            raise FigureError(
-                f"temperature is {proposal['value']}: it must be above 0. "
-                "Near 0 the softmax picks the best key, far above 1 it is even."
-            )
-        return float(proposal["value"])
 
     @validate("radius", "padding")
     def _not_negative(self, proposal: Any) -> int:

@@ -4,9 +4,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from traitlets import Bool, Float, observe, validate
+from traitlets import Bool, observe, validate
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet
+from attnlab.widgets.base import (
+    Array,
+    FigureError,
+    LiveFigure,
+    Temperature,
+    Words,
+    bundle,
+    stylesheet,
+)
 
 MOST_TOKENS, MOST_WIDTH = 6, 4  # what stays readable on a slide
 
@@ -29,7 +37,7 @@ class AttentionWorkbench(LiveFigure):
     w_q = Array((2,))
     w_k = Array((2,))
     w_v = Array((2,))
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature()
     scaled = Bool(True).tag(sync=True)
     causal = Bool(False).tag(sync=True)
     edited = Array((2,), "bool")
@@ -56,12 +64,6 @@ class AttentionWorkbench(LiveFigure):
         now = {n: getattr(self, n) for n in ("tokens", "x", "w_q", "w_k", "w_v")} | {name: value}
         _check(**now)
         return value
-
-    @validate("temperature")
-    def _positive(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < float("inf"):
-            raise FigureError(f"temperature is {proposal['value']}: it must be above 0.")
-        return float(proposal["value"])
 
     @validate("edited")
     def _whole_mask(self, proposal: Any) -> np.ndarray | None:

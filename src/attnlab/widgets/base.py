@@ -7,6 +7,7 @@ and talks to Python. On a static page or a slide the same module is mounted on t
 
 import base64
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,23 @@ class Words(traitlets.TraitType):
             ) from None
         # A lone surrogate (half a character) cannot travel as UTF-8.
         return [word.encode("utf-8", "replace").decode("utf-8") for word in words]
+
+
+class Temperature(traitlets.Float):
+    """What scores are divided by: a finite number above 0. `instead` says what to do near 0."""
+
+    def __init__(self, instead: str = "", **kwargs: Any):
+        super().__init__(1.0, **kwargs)
+        self.instead = instead
+        self.tag(sync=True)
+
+    def validate(self, obj: Any, value: Any) -> float:
+        number = super().validate(obj, value)
+        if not 0 < number < math.inf:
+            raise FigureError(
+                f"{self.name} is {value}: it must be above 0 and finite. {self.instead}".rstrip()
+            )
+        return float(number)
 
 
 class Array(traitlets.TraitType):

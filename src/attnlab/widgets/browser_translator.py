@@ -1,6 +1,5 @@
 """English to French in the browser, word by word, with and without attention."""
 
-import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -12,7 +11,7 @@ from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import Pair
 from attnlab.seq2seq import Seq2Seq
 from attnlab.translator import Translator
-from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, Temperature, bundle, stylesheet
 
 # What people write, in words of the corpus. The page has the same list.
 CONTRACTIONS = (
@@ -89,7 +88,7 @@ class BrowserTranslator(LiveFigure):
     attention = Bool(True).tag(sync=True)
     shown = Int(-1).tag(sync=True)
     speed = Float(3.0).tag(sync=True)
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature("Near 0 each word looks at one place only, so try 0.05.")
     trained = Int(0).tag(sync=True)
 
     def __init__(
@@ -146,15 +145,6 @@ class BrowserTranslator(LiveFigure):
             raise FigureError(
                 f"speed is {proposal['value']}: choose {SLOWEST:.0f} to {FASTEST:.0f} words a "
                 "second."
-            )
-        return float(proposal["value"])
-
-    @validate("temperature")
-    def _positive(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < math.inf:
-            raise FigureError(
-                f"temperature is {proposal['value']}: it must be a number above 0. "
-                "Near 0 each word looks at one place only, so try 0.05."
             )
         return float(proposal["value"])
 

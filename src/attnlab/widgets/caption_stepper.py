@@ -2,15 +2,14 @@
 
 import base64
 import io
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from PIL import Image
-from traitlets import Bool, Dict, Float, Int, List, validate
+from traitlets import Bool, Dict, Int, List, validate
 
-from attnlab.widgets.base import FigureError, LiveFigure, as_array, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, Temperature, as_array, bundle, stylesheet
 
 COLOURS = 128  # of a picture on the page: a third of the bytes, and the eye sees no difference
 SMALLEST = -60.0  # the score of a weight of 0: e^-60 of the largest
@@ -43,7 +42,7 @@ class CaptionStepper(LiveFigure):
     scenes = List(Dict()).tag(sync=True)
     scene = Int(0).tag(sync=True)
     word = Int(0).tag(sync=True)
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature("Near 0 the softmax becomes a hard choice, so try 0.1.")
     show_numbers = Bool(False).tag(sync=True)
 
     def __init__(self, scenes: Iterable[Mapping[str, Any]], **traits: Any):
@@ -95,15 +94,6 @@ class CaptionStepper(LiveFigure):
                 f"word is {proposal['value']}, but the words are numbered 0 to {most}."
             )
         return int(proposal["value"])
-
-    @validate("temperature")
-    def _positive(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < math.inf:
-            raise FigureError(
-                f"temperature is {proposal['value']}: it must be a number above 0. "
-                "Near 0 the softmax becomes a hard choice, so try 0.1."
-            )
-        return float(proposal["value"])
 
 
 def _boxes_of_said(scene: Any, words: Sequence[str]) -> dict[int, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from traitlets import Float, List, validate
 
-from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, Temperature, Words, bundle, stylesheet
 
 
 class SoftmaxTemperature(LiveFigure):
@@ -20,7 +20,7 @@ class SoftmaxTemperature(LiveFigure):
 
     labels = Words()
     scores = List(Float()).tag(sync=True)
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature("Near 0 the softmax becomes a hard choice, so try 0.05.")
 
     def __init__(self, labels: Sequence[str], scores: Sequence[float], **traits: Any):
         if len(labels) != len(scores) or not len(labels):
@@ -46,12 +46,3 @@ class SoftmaxTemperature(LiveFigure):
                     "To leave an entry out, drop it and its label."
                 )
         return list(proposal["value"])
-
-    @validate("temperature")
-    def _positive(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < math.inf:
-            raise FigureError(
-                f"temperature is {proposal['value']}: it must be a number above 0. "
-                "Near 0 the softmax becomes a hard choice, so try 0.05."
-            )
-        return float(proposal["value"])

@@ -1,11 +1,18 @@
 """Temperature, top-k and top-p on the logits of a real model."""
 
-import math
 from typing import Any
 
 from traitlets import Float, Int, validate
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet
+from attnlab.widgets.base import (
+    Array,
+    FigureError,
+    LiveFigure,
+    Temperature,
+    Words,
+    bundle,
+    stylesheet,
+)
 
 
 class TokenSampler(LiveFigure):
@@ -21,7 +28,7 @@ class TokenSampler(LiveFigure):
     tokens = Words()
     contexts = Words()
     context = Int(0).tag(sync=True)
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature("Near 0 the likeliest word always wins, so try 0.1.")
     top_k = Int(0).tag(sync=True)  # 0: off
     top_p = Float(1.0).tag(sync=True)  # 1: off
     draws = Int(0).tag(sync=True)
@@ -50,15 +57,6 @@ class TokenSampler(LiveFigure):
             raise FigureError(
                 f"context is {self.context}, but there are {len(self.contexts)}, counted from 0."
             )
-
-    @validate("temperature")
-    def _positive(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < math.inf:
-            raise FigureError(
-                f"temperature is {proposal['value']}: it must be a number above 0. Near 0 the "
-                "likeliest word always wins, so try 0.1."
-            )
-        return float(proposal["value"])
 
     @validate("top_p")
     def _probability(self, proposal: Any) -> float:

@@ -1,7 +1,6 @@
 """The whole Transformer at work: type a sentence, watch it translated word by word."""
 
 import difflib
-import math
 import re
 from collections.abc import Sequence
 from typing import Any, Self
@@ -12,7 +11,7 @@ from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import SPECIAL
 from attnlab.transformer import Transformer
 from attnlab.translator import Translator
-from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, Temperature, Words, bundle, stylesheet
 from attnlab.widgets.browser_translator import reading
 
 BLOCKS = ("encoder", "decoder", "cross")
@@ -44,7 +43,7 @@ class TransformerStepper(LiveFigure):
     head = Int(0).tag(sync=True)
     row = Int(-1).tag(sync=True)
     off = Words()
-    temperature = Float(1.0).tag(sync=True)
+    temperature = Temperature("For the likeliest word use sampling=False.")
     top_k = Int(0).tag(sync=True)  # 0: all words
     top_p = Float(1.0).tag(sync=True)
     sampling = Bool(False).tag(sync=True)
@@ -142,15 +141,6 @@ class TransformerStepper(LiveFigure):
                     f"or cross, a layer below {config['layers']}, a head below {config['heads']}."
                 )
         return sorted(proposal["value"])
-
-    @validate("temperature")
-    def _warm(self, proposal: Any) -> float:
-        if not 0 < proposal["value"] < math.inf:
-            raise FigureError(
-                f"temperature is {proposal['value']}: it must be a number above 0. For the "
-                "likeliest word use sampling=False."
-            )
-        return float(proposal["value"])
 
     @validate("top_k")
     def _some(self, proposal: Any) -> int:

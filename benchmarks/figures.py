@@ -1,6 +1,6 @@
 """How long a live figure takes to repaint while its slider is dragged, in a headless Chromium.
 
-    python benchmarks/figures.py
+    python -m benchmarks.figures
 
 The attention heatmap with 64 × 64 tokens and 12 heads is opened from a file, as on a USB stick.
 Each step of the temperature recomputes all heads and repaints the map and the thumbnails.
@@ -12,8 +12,6 @@ Bar: median repaint < 16 ms, one frame of a 60 Hz screen.
 """
 
 import argparse
-import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +21,7 @@ import torch
 from playwright.sync_api import sync_playwright
 
 from attnlab.widgets import AttentionHeatmap, static_page
+from tests.browser import chromium
 
 BAR = 16.0  # ms
 TOKENS, HEADS = 64, 12
@@ -58,14 +57,6 @@ def figure(tokens: int = TOKENS, heads: int = HEADS, width: int = 32) -> Attenti
     return AttentionHeatmap(q=q, k=k, tokens=[f"t{i}" for i in range(tokens)], mask="causal")
 
 
-def chromium() -> str:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if not found:
-        raise SystemExit("No Chromium found: install it or set CHROMIUM to its path.")
-    return found
-
-
 def measure(steps: int = 60) -> dict[str, float]:
     """Milliseconds a repaint takes: median, 95th percentile; and how many steps were drawn."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -77,9 +68,7 @@ def measure(steps: int = 60) -> dict[str, float]:
             f'<!doctype html><meta charset="utf-8">{static_page.head(text)}<body>{text}',
             encoding="utf-8",
         )
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = chromium.launch(playwright)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.goto(page_file.as_uri())
         page.wait_for_selector('[data-mounted="yes"] .al-map canvas')

@@ -118,12 +118,9 @@ def main() -> bool:
     """Print each page's load with its verdict; are the bars held on all of them?"""
     if not (SITE / "index.html").is_file():
         raise SystemExit("The website is not built: run make book.")
-    path = chromium.find()
-    if path is None:
-        raise SystemExit(chromium.HELP)
     broken = 0
     with serving(SITE) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=chromium.options())
+        browser = chromium.launch(playwright)
         for file in sorted(SITE.glob("*.html")):
             if "data-widget" not in file.read_text(encoding="utf-8"):
                 continue

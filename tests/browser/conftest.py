@@ -21,11 +21,10 @@ HOME = ("http://127.0.0.1:", "ws://127.0.0.1:", "file://", "data:", "blob:", "ab
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = chromium.find()
-    if path is None:
+    if chromium.find() is None:
         pytest.fail(chromium.HELP)
     with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=path, args=chromium.options())
+        made = chromium.launch(playwright)
         yield made
         made.close()
 

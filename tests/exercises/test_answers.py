@@ -6,6 +6,7 @@ and hostile answers each get their sentence within two seconds.
 """
 
 import importlib
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from chapters import ROOT, parts
 from corpus import RIGHT, WRONG
 from hostile import hostile
 
-from attnlab.checks import check, exercises
+from attnlab.checks import check, exercises, safely
 
 for file in sorted(Path(__file__).parent.glob("answers_*.py")):
     importlib.import_module(file.stem)
@@ -55,6 +56,15 @@ for id, exercise in EXERCISES.items():
         mask = getattr(good(*given), "dtype", None) == torch.bool
         for what, answer, words in hostile(good, exercise.call.split("(")[0], edits, mask):
             HOSTILE.append(pytest.param(id, answer, words, id=f"{id}-{what}"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nobody_stays_behind():
+    """Some hostile answers cannot be stopped; a process that ends while they run is torn down."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "attnlab-check":
+            thread.join(10)
 
 
 def test_chapters_and_checkers_have_the_same_exercises():
@@ -137,7 +147,10 @@ def test_a_suspect_is_named_by_its_own_words(id, suspect, words):
 
 
 @pytest.mark.parametrize(("id", "answer", "words"), HOSTILE)
-def test_a_hostile_answer_gets_its_sentence(id, answer, words, capsys):
+def test_a_hostile_answer_gets_its_sentence(id, answer, words, capsys, monkeypatch):
+    endless = words == "still running after"
+    if endless and not id.endswith(".1"):  # in full for one exercise a chapter: to wait is no test
+        monkeypatch.setattr(safely, "SECONDS", 0.4)
     start = time.monotonic()
     verdict = check(id, answer)
     took = time.monotonic() - start

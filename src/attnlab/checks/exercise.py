@@ -61,7 +61,9 @@ class Exercise:
             )
             return verdict
         answer = Answer(function, self.call, self.returns, self.reference)
-        outcome = safely.run(lambda: self._run(answer, verdict), counts=lambda: answer.running)
+        outcome = safely.run(
+            lambda: self._run(answer, verdict), safely.SECONDS, counts=lambda: answer.running
+        )
         verdict.printed = outcome.printed
         if outcome.ended and outcome.error is None:
             return verdict

@@ -46,7 +46,7 @@ class Outcome:
 
 
 def run(
-    job: Callable[[], Any], seconds: float = SECONDS, counts: Callable[[], bool] = lambda: True
+    job: Callable[[], Any], seconds: float, counts: Callable[[], bool] = lambda: True
 ) -> Outcome:
     """Run `job` in a thread, for at most `seconds` of the time in which `counts()` is true."""
     outcome = Outcome()

@@ -237,8 +237,9 @@ function render(context) {
     const given = model.get("examples") ?? [];
     examples.fill([["", "choose…"], ...given.map((text) => [text, shorten(text, 44)])]);
     examples.hidden = !given.length;
-    vocabulary.querySelector("p").textContent = transformer.source.slice(4).map((word) => shorten(visible(word), 30)).join(" · ");
-    vocabulary.querySelector("summary").textContent = `The ${transformer.source.length - 4} English words it knows`;
+    const words = transformer.source.slice(4).filter((word) => word !== ",");
+    vocabulary.querySelector("p").textContent = words.map((word) => shorten(visible(word), 30)).join(" · ");
+    vocabulary.querySelector("summary").textContent = `The ${words.length} English words it knows`;
     build();
     paintNote();
     update();

@@ -12,11 +12,13 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
 from IPython.display import display
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
@@ -34,6 +36,14 @@ COLOURS = {
     "yellow": "#F0E442",
 }
 
+# Dark is much: the ramp of the live maps on a light page (widgets/static/kit.js), which a test
+# compares. Monotone in lightness, so it also reads in grey.
+WEIGHTS = LinearSegmentedColormap.from_list(
+    "weights", ["#fafaf7", "#bed6e8", "#6ba4ce", "#2868a5", "#08285f"]
+)
+matplotlib.colormaps.register(WEIGHTS, force=True)
+LINE = "#d5d9de"
+
 STYLE: Any = {
     "axes.prop_cycle": cycler(color=list(COLOURS.values())),
     "axes.grid": False,
@@ -47,7 +57,7 @@ STYLE: Any = {
     "figure.facecolor": "white",
     "figure.figsize": (7.0, 4.2),  # 700 px wide: fills a phone, and half a slide
     "font.size": 12,
-    "image.cmap": "cividis",
+    "image.cmap": "weights",
     "image.interpolation": "nearest",
     "legend.fontsize": 12,
     "legend.frameon": False,
@@ -132,7 +142,7 @@ def heatmap(
     _check_labels(values, rows, columns)
     length, width = values.shape
     inches = _cell_inches(ax, length, width)
-    image = ax.imshow(values, cmap="cividis", vmin=low, vmax=high, aspect="equal")
+    image = ax.imshow(values, cmap=WEIGHTS, vmin=low, vmax=high, aspect="equal")
     ax.set_title(title)
     ax.set_xlabel(column_label)
     ax.set_ylabel(row_label)
@@ -144,13 +154,13 @@ def heatmap(
         if letters > 28 or letters + width > 9 * inches * width:
             plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
     ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    ax.spines[:].set(visible=True, color=LINE)  # the lightest cells are nearly white
     few = values.size <= 64 and max(values.shape) <= 10 and inches > 0.4
     if numbers if numbers is not None else few:
-        dark, light = image.get_clim()
+        light, dark = image.get_clim()
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
-                ink = "black" if value - dark > 0.47 * (light - dark) else "white"
+                ink = "white" if value - light > 0.677 * (dark - light) else "black"
                 ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", color=ink, size=11)
     if colourbar:
         ax.figure.colorbar(image, ax=ax, shrink=0.85)

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from pathlib import Path
 
 import matplotlib as mpl
 
@@ -97,14 +98,23 @@ def test_heatmap_has_rows_for_queries():
     _, ax = plt.subplots()
     image = figures.heatmap(ax, matrix, rows=["a", "b"], columns=["x", "y", "z"], title="Weights")
     assert image.get_array().shape == (2, 3)
-    assert image.get_cmap().name == "cividis"
+    assert image.get_cmap() is figures.WEIGHTS
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["x", "y", "z"]
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("query", "key")
     texts = {text.get_position(): text for text in ax.texts}
     assert texts[2, 0].get_text() == "0.70"  # column 2, row 0
-    assert texts[0, 1].get_color() == "white"  # 0 is dark
-    assert texts[1, 1].get_color() == "black"  # 1 is light
+    assert texts[0, 1].get_color() == "black"  # 0 is light
+    assert texts[1, 1].get_color() == "white"  # 1 is dark
+
+
+def test_printed_maps_have_the_colours_of_live_ones():
+    kit = (Path(figures.__file__).parent / "widgets/static/kit.js").read_text(encoding="utf-8")
+    stops = re.search(r"^ +: \[(\[.*\])\];$", kit, re.MULTILINE)  # the light theme's
+    assert stops
+    live = [[int(c) for c in stop.split(",")] for stop in re.findall(r"\[([^]]+)\]", stops[1])]
+    places = np.linspace(0, 1, len(live))
+    np.testing.assert_allclose(255 * figures.WEIGHTS(places)[:, :3], live, atol=1)
 
 
 def test_every_number_can_be_read():

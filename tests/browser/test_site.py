@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from benchmarks import site as weight
 from tests.browser import play
 from tests.browser.built import ROOT, SITE, Spot, spots
+from tests.browser.contrast import FAINT
 from tests.browser.live import Live, settle
 
 SCHEMES = ("http", "file")
@@ -123,6 +124,19 @@ def test_dark_mode_reaches_the_figures(
     settle(page)
     play.first_move(live)
     shoot(page, "site-index-dark")
+
+
+@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+def test_every_word_can_be_read(
+    name: str, site: Path, address: Address, open_alive: Callable[[str], Page]
+) -> None:
+    """4.5 to 1, or 3 to 1 for large letters (WCAG AA), with all that is folded opened."""
+    page = open_alive(address(site / f"{name}.html"))
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        settle(page)
+        faint = page.evaluate(FAINT)
+        assert not faint, f"too faint on a {theme} page: {faint}"
 
 
 def test_search_finds_the_chapter(page: Page, site: Path, address: Address) -> None:

@@ -69,7 +69,7 @@ class Verdict:
         return (
             f'<div role="status" class="attnlab-check {state}" '
             f'style="border-left: 4px solid {colour}; padding: 0.4em 0.8em; margin: 0.4em 0">'
-            f'<strong><span style="color: {colour}">{mark}</span> {_inline(self.headline)}</strong>'
+            f"<strong>{mark} {_inline(self.headline)}</strong>"
             f"<br>{_inline(self.message)}{printed}</div>"
         )
 

@@ -81,7 +81,7 @@ def assemble(
     put("index.md", landing_page(project, chapters, force=force))
     put("_toc.yml", contents(chapters))
     scripts = vendored.write_widgets(project, source / "style")
-    put("_config.yml", configuration(project, scripts))
+    put("_config.yml", configuration(project, chapters, scripts))
     vendored.copy_mathjax(source / "style" / "mathjax")
     vendored.copy_fonts(source / "style" / "fonts")
     return wanted
@@ -99,8 +99,8 @@ def contents(chapters: list[Chapter]) -> str:
     )
 
 
-def configuration(project: Project, assets: list[str]) -> str:
-    """book/_config.yml, with the scripts and styles of the live figures added."""
+def configuration(project: Project, chapters: list[Chapter], assets: list[str]) -> str:
+    """book/_config.yml, with what each page is about and the files of the live figures added."""
     config = yaml.safe_load((project.book / "_config.yml").read_text(encoding="utf-8"))
     sphinx = config["sphinx"]["config"]
     sphinx["html_js_files"] = [
@@ -111,6 +111,10 @@ def configuration(project: Project, assets: list[str]) -> str:
         *(name for name in assets if name.endswith(".css")),
         *sphinx.get("html_css_files", []),
     ]
+    sphinx["course_descriptions"] = {
+        **sphinx.get("course_descriptions", {}),
+        **{chapter.stem: chapter.summary for chapter in chapters},
+    }
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 

@@ -23,7 +23,6 @@ def landing_page(project: Project, chapters: list[Chapter], *, force: bool = Fal
         "cards": cards(chapters),
         "later": later(project, course),
         "first_page": f"{first.stem}.html",
-        "first_title": html.escape(f"{first.number} · {first.title}"),
         "commands": f"git clone {project.repository} && cd {project.repository.rsplit('/')[-1]}\n"
         "make lab",
         "repository": html.escape(project.repository),

@@ -4,6 +4,7 @@ Jupyter Book brings Thebe on every page (cells that run on a distant server), tw
 A page gets the scripts of the live figures it has, and MathJax only if it has a formula.
 """
 
+import html
 import re
 from typing import Any
 
@@ -23,6 +24,23 @@ window.addEventListener("load", async () => {
   idle(() => window.MathJax?.startup?.document?.lazyTypesetAll?.());
 });
 """
+# A name for the arrows of the side bar; and paper is white, whatever the screen is.
+FRAME = """
+window.addEventListener("DOMContentLoaded", () => {
+  for (const arrow of document.querySelectorAll("nav summary")) {
+    const name = arrow.closest("li")?.querySelector("a")?.textContent.trim();
+    arrow.setAttribute("aria-label", `Pages of ${name ?? "this chapter"}`);
+  }
+});
+{
+  const { dataset } = document.documentElement;
+  let seen;
+  window.addEventListener("beforeprint", () => { seen = dataset.theme; dataset.theme = "light"; });
+  window.addEventListener("afterprint", () => { dataset.theme = seen; });
+}
+"""
+# Every fold has words of its own, which this would hide from a screen reader.
+SAME_NAME = ' aria-label="Toggle hidden content"'
 # Names, punctuation and spaces have the colour of plain code: their 60 % of all spans can go.
 PLAIN_CODE = re.compile(r'<span class="[npw]">([^<]*)</span>')
 THEBE_BODY = re.compile(
@@ -33,15 +51,20 @@ THEBE_BODY = re.compile(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this. The priority is late: after everybody has added their files."""
-    app.connect("builder-inited", lambda app: app.add_js_file(None, body=ICONS + FORMULAS))
+    app.add_config_value("course_descriptions", {}, "html")
+    scripts = ICONS + FORMULAS + FRAME
+    app.connect("builder-inited", lambda app: app.add_js_file(None, body=scripts))
     app.connect("html-page-context", tidy, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Filter the scripts and styles of one page."""
+    """Filter the scripts and styles of one page, and say what it is about."""
     body = PLAIN_CODE.sub(r"\1", THEBE_BODY.sub("", context.get("body", "")))
-    context["body"] = body
+    context["body"] = body = body.replace(SAME_NAME, "")
+    if words := app.config.course_descriptions.get(page):
+        tag = f'<meta name="description" content="{html.escape(words)}">'
+        context["metatags"] = context.get("metatags", "") + tag
     figures = needed(body)
     formulas = 'class="math' in body
     for key in ("script_files", "css_files"):

@@ -1,5 +1,6 @@
 """The built website: alive, quiet, quick, readable on a phone, over HTTP and from a USB stick."""
 
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -52,6 +53,22 @@ def test_page_is_whole_and_asks_nothing_of_the_network(
     assert unnamed == 0, f"{unnamed} pictures have no alt text"
     if scheme == "http":
         shoot(page, f"site-{name}")  # the top: whole chapters are too tall to be painted at once
+
+
+@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+def test_keyboards_and_screen_readers_find_their_way(
+    name: str, site: Path, address: Address, open_once: Callable[[str], Page]
+) -> None:
+    page = open_once(address(site / f"{name}.html"))
+    # What scrolls is a stop of the Tab key, and a chapter has hundreds of formulas in its lines.
+    stops = "all => all.filter((node) => getComputedStyle(node).overflowX === 'auto').length"
+    assert page.locator("main span.math").evaluate_all(stops) == 0
+    unnamed = page.locator("summary:not([aria-label])").filter(has_not_text=re.compile(r"\w"))
+    assert unnamed.count() == 0, "a fold or an arrow without words"
+    assert page.locator("summary[aria-label^=Toggle]").count() == 0, "all folds have one name"
+    about = page.locator("meta[name=description]").get_attribute("content")
+    assert about
+    assert len(about) > 20
 
 
 @pytest.mark.parametrize("name", ["index", *CHAPTERS])

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import nbformat
 import pytest
@@ -233,8 +234,10 @@ def test_pages_load_only_what_they_use() -> None:
             script(None, "const THEBE_JS_URL = 1"), script(None, "let a = 1"),
             script(None, "let a = 1"), script("_static/doctools.js"),
         ]  # fmt: skip
-        context = {"body": body, "script_files": scripts, "css_files": []}
-        sphinx_tidy.tidy(None, "page", "page.html", context, None)  # type: ignore[arg-type]
+        context: dict[str, Any] = {"body": body, "script_files": scripts, "css_files": []}
+        app = SimpleNamespace(config=SimpleNamespace(course_descriptions={"page": 'say "hi"'}))
+        sphinx_tidy.tidy(app, "page", "page.html", context, None)  # type: ignore[arg-type]
+        assert context["metatags"] == '<meta name="description" content="say &quot;hi&quot;">'
         return [one.filename for one in context["script_files"]]
 
     assert tidied("<p>words</p>") == [None, "_static/doctools.js"]
@@ -249,8 +252,9 @@ def test_configuration_defers_the_figures_and_loads_our_style_last(tmp_path: Pat
     (tmp_path / "book" / "_config.yml").write_text(
         "sphinx: {config: {html_css_files: [course.css]}}"
     )
-    config = yaml.safe_load(book.configuration(Project(tmp_path), ["dial.js", "dial.css"]))
+    config = yaml.safe_load(book.configuration(Project(tmp_path), [], ["dial.js", "dial.css"]))
     assert config["sphinx"]["config"] == {
+        "course_descriptions": {},
         "html_css_files": ["dial.css", "course.css"],
         "html_js_files": [["dial.js", {"defer": "defer"}]],
     }

@@ -18,10 +18,12 @@ import numpy as np
 from cycler import cycler
 from IPython.display import display
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator, NullLocator
 from PIL import Image
 
 # Okabe & Ito 2008: eight colours that people with any kind of colour vision can tell apart.
@@ -165,6 +167,16 @@ def heatmap(
     if colourbar:
         ax.figure.colorbar(image, ax=ax, shrink=0.85)
     return image
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis at 1, 2 and 5 times every power of ten, as plain numbers.
+
+    By itself an axis that spans less than a power of ten may have a single tick.
+    """
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 def _cell_inches(ax: Axes, rows: int, columns: int) -> float:

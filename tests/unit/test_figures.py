@@ -117,6 +117,21 @@ def test_printed_maps_have_the_colours_of_live_ones():
     np.testing.assert_allclose(255 * figures.WEIGHTS(places)[:, :3], live, atol=1)
 
 
+def test_a_short_logarithmic_axis_can_be_read():
+    fig, ax = plt.subplots()
+    ax.plot([1, 2], [30, 80])
+    ax.set_yscale("log")
+    figures.plain_ticks(ax.yaxis)
+    fig.canvas.draw()
+    low, high = ax.get_ylim()
+    shown = [t.get_text() for t in ax.get_yticklabels() if low <= t.get_position()[1] <= high]
+    assert shown == ["30", "40", "50", "60", "70", "80"]
+    ax.set_ylim(0.2, 20)
+    fig.canvas.draw()
+    shown = [t.get_text() for t in ax.get_yticklabels() if 0.19 < t.get_position()[1] < 21]
+    assert shown == ["0.2", "0.5", "1", "2", "5", "10", "20"]
+
+
 def test_every_number_can_be_read():
     """Contrast of at least 4.5 (WCAG AA) between a number and its cell, over the whole scale."""
 

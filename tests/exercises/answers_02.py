@@ -42,6 +42,17 @@ def counts_from_the_front(e, h):
     return e.softmax(dim=1) @ h
 
 
+@wrong("02.1", "`exp` of a large score overflows")
+def exponentials_over_their_sum(e, h):
+    return e.exp() / e.exp().sum(-1, keepdim=True) @ h
+
+
+@wrong("02.1", "subtract the largest score of each row first")
+def one_largest_score_for_all_rows(e, h):
+    share = (e - e.max()).exp()
+    return share / share.sum(-1, keepdim=True) @ h
+
+
 @right("02.1")
 def as_an_einsum(e, h):
     return torch.einsum("...ts,...sw->...tw", F.softmax(e, -1), h)

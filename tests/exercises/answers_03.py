@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from corpus import right, wrong
 
+from attnlab import masks
+
 # 03.1 my_weights(q, k) ---------------------------------------------------------------------------
 
 
@@ -49,7 +51,7 @@ def counts_axes_from_the_front(q, k):
     return torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), dim=1)
 
 
-@wrong("03.1", "Subtract the largest score of each row")
+@wrong("03.1", "subtract the largest score of each row first")
 def overflows(q, k):
     e = torch.exp(q @ k.mT / math.sqrt(q.shape[-1]))
     return e / e.sum(-1, keepdim=True)
@@ -164,6 +166,11 @@ def large_negative_numbers(n, m):
     return torch.where(torch.ones(n, m).tril(m - n) > 0, 0.0, -1e9)
 
 
+@wrong("03.2", "returned a Mask, expected a mask of shape (L, S). A `Mask` becomes a bool tensor")
+def a_question(n, m):
+    return masks.causal(n, m)
+
+
 @right("03.2")
 def by_loops(n, m):
     mask = torch.zeros(n, m, dtype=torch.bool)
@@ -232,6 +239,50 @@ def fills_with_minus_ten(q, k, v, mask):
     )
 
 
+def no_empty_rows(weights, mask):
+    return weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+
+@wrong("03.3", "A finite number at the hidden places, −20 or −1000, is above that and wins")
+def fills_with_minus_twenty(q, k, v, mask):
+    return no_empty_rows(scores_of(q, k).masked_fill(~mask, -20.0).softmax(-1), mask) @ v
+
+
+@wrong("03.3", "A finite number at the hidden places, −20 or −1000, is above that and wins")
+def fills_with_minus_fifteen_and_hides_again(q, k, v, mask):
+    return (scores_of(q, k).masked_fill(~mask, -15.0).softmax(-1) * mask) @ v
+
+
+@wrong("03.3", "Write −inf there before all of these")
+def subtracts_a_hundred(q, k, v, mask):
+    return no_empty_rows((scores_of(q, k) - 100.0 * ~mask).softmax(-1), mask) @ v
+
+
+@wrong("03.3", "`exp` of a large score overflows")
+def masks_a_bare_exp(q, k, v, mask):
+    e = scores_of(q, k).exp() * mask
+    return e / (e.sum(-1, keepdim=True) + 1e-9) @ v
+
+
+@wrong("03.3", "`exp` of a large score overflows")
+def masks_a_bare_exp_in_double_precision(q, k, v, mask):
+    e = scores_of(q, k).double().exp() * mask
+    return (e / e.sum(-1, keepdim=True).clamp(min=1e-20)).float() @ v
+
+
+@wrong("03.3", "Write −inf there before all of these")
+def shares_out_what_is_left(q, k, v, mask):
+    weights = scores_of(q, k).softmax(-1) * mask
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ v
+
+
+@wrong("03.3", "Write −inf there before all of these")
+def subtracts_the_largest_of_all(q, k, v, mask):
+    scores = scores_of(q, k)
+    e = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return e / e.sum(-1, keepdim=True).clamp(min=1e-9) @ v
+
+
 @wrong("03.3", "the gradient of `q` has nan")
 def repairs_nan_afterwards(q, k, v, mask):
     bias = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)
@@ -278,7 +329,9 @@ def opens_empty_rows_in_place(q, k, v, mask):
 
 @right("03.3")
 def right_attention(q, k, v, mask):
-    e = scores_of(q, k).exp() * mask
+    scores = scores_of(q, k).masked_fill(~mask, -torch.inf)
+    largest = scores.amax(-1, keepdim=True).clamp(min=torch.finfo(q.dtype).min)  # an empty row
+    e = (scores - largest).exp()
     return e / e.sum(-1, keepdim=True).clamp(min=1e-20) @ v
 
 
@@ -358,6 +411,12 @@ def layers_of_its_own(x, context, w_q, w_k, w_v):
 @wrong("03.4", "the weights belong to the tokens of context")
 def values_of_x(x, context, w_q, w_k, w_v):
     return attend(x @ w_q, context @ w_k, x @ w_v)
+
+
+@wrong("03.4", "`exp` of a large score overflows")
+def exponentials_over_their_sum(x, context, w_q, w_k, w_v):
+    e = ((x @ w_q) @ (context @ w_k).mT / math.sqrt(w_q.shape[-1])).exp()
+    return e / e.sum(-1, keepdim=True) @ (context @ w_v)
 
 
 @right("03.4")
@@ -471,6 +530,20 @@ def takes_two_blocks_at_once(q, k, v, block):
     return torch.cat([attend(part, k, v) for part in q.split(2 * block, -2)], -2)
 
 
+@wrong("03.6", "need no tensor larger than block × S")
+def scores_by_broadcasting(q, k, v, block):
+    def rows(part):
+        return (part.unsqueeze(-2) * k.unsqueeze(-3)).sum(-1) / math.sqrt(q.shape[-1])
+
+    return torch.cat([rows(part).softmax(-1) @ v for part in q.split(block, -2)], -2)
+
+
+@wrong("03.6", "`scaled_dot_product_attention` got 48 queries at once")
+def leaves_it_to_the_kernel(q, k, v, block):
+    four = (x.reshape(-1, 1, *x.shape[-2:]) for x in (q, k, v))  # with four axes it is fused
+    return F.scaled_dot_product_attention(*four).reshape(*q.shape[:-1], v.shape[-1])
+
+
 @wrong("03.6", "sees only its own block of keys")
 def cuts_everything(q, k, v, block):
     parts = zip(*(x.split(block, dim=-2) for x in (q, k, v)), strict=False)
@@ -519,6 +592,14 @@ def into_a_ready_tensor(q, k, v, block):
     for i in range(0, q.shape[-2], block):
         out[..., i : i + block, :] = attend(q[..., i : i + block, :], k, v)
     return out
+
+
+@right("03.6")
+def a_kernel_for_each_block(q, k, v, block):
+    k, v = (x.reshape(-1, 1, *x.shape[-2:]) for x in (k, v))
+    parts = q.reshape(-1, 1, *q.shape[-2:]).split(block, dim=-2)
+    out = torch.cat([F.scaled_dot_product_attention(part, k, v) for part in parts], dim=-2)
+    return out.reshape(*q.shape[:-1], v.shape[-1])
 
 
 @right("03.6")

@@ -40,6 +40,11 @@ def columns_are_tokens(x, heads):
     return rearrange(x, "... l (h d) -> ... h d l", h=heads)
 
 
+@wrong("04.1", "Every head got the same columns, the first D")
+def first_columns_for_all(x, heads):
+    return torch.stack([x[..., : x.shape[-1] // heads]] * heads, dim=-3)
+
+
 @right("04.1")
 def by_einops(x, heads):
     return rearrange(x, "... l (h d) -> ... h l d", h=heads)
@@ -96,9 +101,33 @@ def no_scale(x, w_q, w_k, w_v, w_o, heads):
     return paste(each(x, w_q, w_k, w_v, heads, 1.0)) @ w_o
 
 
+@wrong("04.2", "Both the cut and the merge are bare reshapes")
+def reshapes_in_and_out(x, w_q, w_k, w_v, w_o, heads):
+    lead = (*x.shape[:-2], heads, x.shape[-2], x.shape[-1] // heads)
+    q, k, v = ((x @ w).reshape(lead) for w in (w_q, w_k, w_v))
+    return attend(q, k, v).reshape(x.shape) @ w_o
+
+
+@wrong("04.2", "divided by D, the width of a head")
+def no_root(x, w_q, w_k, w_v, w_o, heads):
+    return paste(each(x, w_q, w_k, w_v, heads, heads / x.shape[-1])) @ w_o
+
+
+@wrong("04.2", "divided by √heads")
+def root_of_the_number_of_heads(x, w_q, w_k, w_v, w_o, heads):
+    return paste(each(x, w_q, w_k, w_v, heads, heads**-0.5)) @ w_o
+
+
 @wrong("04.2", "as `nn.Linear` keeps it")
 def linear_at_the_end(x, w_q, w_k, w_v, w_o, heads):
     return F.linear(paste(each(x, w_q, w_k, w_v, heads)), w_o)
+
+
+@wrong("04.2", "`exp` of a large score overflows")
+def exponentials_over_their_sum(x, w_q, w_k, w_v, w_o, heads):
+    q, k, v = (cut(x @ w, heads) for w in (w_q, w_k, w_v))
+    e = (q @ k.mT / q.shape[-1] ** 0.5).exp()
+    return paste(e / e.sum(-1, keepdim=True) @ v) @ w_o
 
 
 @right("04.2")
@@ -172,6 +201,15 @@ def strided(merged, heads, gone):
     return out
 
 
+@wrong("04.4", "The blocks begin at column head·heads")
+def begins_at_heads(merged, heads, gone):
+    out = merged.clone()
+    d = merged.shape[-1] // heads
+    for h in gone:
+        out[..., h * heads : h * heads + d] = 0
+    return out
+
+
 @wrong("04.4", "changed its argument `merged` in place")
 def in_place(merged, heads, gone):
     d = merged.shape[-1] // heads
@@ -223,6 +261,16 @@ def fan(angles):
 @wrong("04.5", "count 0 and 2π as two angles")
 def counts_zero_twice(n):
     return fan(torch.linspace(0, 2 * math.pi, n))
+
+
+@wrong("04.5", "Angles are in radians")
+def degrees(n):
+    return fan(torch.arange(n) * 360 / n)
+
+
+@wrong("04.5", "Angles are in radians")
+def degrees_by_linspace(n):
+    return fan(torch.linspace(0, 360, n + 1)[:-1] + 90)
 
 
 @wrong("04.5", "Half of the plane is empty")

@@ -10,7 +10,6 @@ import threading
 import time
 from pathlib import Path
 
-import nbformat
 import pytest
 import torch
 from chapters import ROOT, parts
@@ -103,16 +102,6 @@ def test_the_solution_passes(id, tmp_path):
     verdict = check(id, PARTS[id].run("solution", tmp_path)[name])
     assert verdict, str(verdict)
     assert verdict.printed == ""
-
-
-def test_the_executed_solutions_hold_no_failed_check():
-    """A check never raises, so the build cannot see that one failed."""
-    for path in sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb")):
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.source.startswith("check("):
-                shown = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-                assert len(shown) == 1, f"{path.name}: {cell.source} shows {len(shown)} verdicts"
-                assert shown[0].startswith("✓"), f"{path.name}: {shown[0]}"
 
 
 @pytest.mark.parametrize("id", sorted(PARTS))

@@ -15,7 +15,7 @@ import pytest
 import torch
 from nbclient import NotebookClient
 
-from attnlab import checks
+from attnlab import checks, masks
 from attnlab.checks import Exercise, Mistake, check, close, exercises, numbers, safely
 from attnlab.checks.compare import difference
 from attnlab.checks.explain import blank
@@ -357,6 +357,58 @@ def test_modules_and_partials_are_answers(mean):
 
     assert mean.judge(Mean())
     assert mean.judge(torch.Tensor.mean) is not None  # a built-in has no signature: no crash
+
+
+RANDOM = "something in it is random"
+
+
+def test_dice_are_named(mean):
+    assert RANDOM in mean.judge(lambda x: torch.rand(len(x))).message
+    assert RANDOM in mean.judge(lambda x: (random.random(), [str(random.random())])).message
+
+
+async def a_coroutine(x):
+    return x.mean(-1)
+
+
+def test_an_object_that_cannot_be_compared_is_no_dice(mean):
+    """Two of them are never equal, however alike they are."""
+    answers = {
+        "a generator": lambda x: (row.mean() for row in x),
+        "a coroutine": a_coroutine,
+        "a Mask": lambda x: masks.causal(3),
+        "a list of 1": lambda x: [masks.causal(3)],
+        "an object": lambda x: object(),
+    }
+    for kind, answer in answers.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "was never awaited"
+            message = mean.judge(answer).message
+        assert f"returned {kind}, expected one mean a row" in message
+        assert RANDOM not in message
+
+
+def test_what_cannot_be_compared_is_not_called_again(mean):
+    calls = []
+    mean.judge(lambda x: calls.append(1) or object())
+    assert len(calls) == 1
+
+
+def test_a_mask_is_told_to_become_a_tensor(mean):
+    assert "call `.dense()`" in mean.judge(lambda x: masks.causal(3)).message
+
+
+def test_extreme_inputs_have_words_of_their_own_but_an_exception_keeps_its(mean):
+    @mean.property
+    def survives(answer):
+        answer.must_survive(torch.full((2, 5), 1e38), likely="It overflows.")
+
+    mean.reference = lambda x: (x / x.shape[-1]).sum(-1)
+    assert mean.judge(mean.reference)
+    assert mean.judge(right_mean).message.endswith("are inf. It overflows.")
+    raised = mean.judge(lambda x: x.mean(-1) if x[0, 0] < 1e9 else 1 / 0)
+    assert "ZeroDivisionError" in raised.message
+    assert "It overflows" not in raised.message
 
 
 def test_dtype_and_shape_are_held(mean):

@@ -14,6 +14,13 @@ from torch import Tensor
 from attnlab.checks.compare import a_kind_of, close, difference, is_number, kind, numbers
 from attnlab.checks.explain import Mistake, Unfinished, parameters, raised, takes
 from attnlab.checks.safely import Stopped
+from attnlab.masks import Mask
+
+# The words for an answer that was right until the scores became large.
+OVERFLOWS = (
+    "`exp` of a large score overflows, and of a very low one it is 0: subtract the largest score "
+    "of each row first, or use `softmax`."
+)
 
 
 @dataclass
@@ -95,6 +102,15 @@ class Answer:
             names = argument_names(self.call)
             raise Mistake(f"With {describe(names, given)}, {difference(seen, expected)}.", likely)
 
+    def must_survive(self, *given: Any, likely: str) -> None:
+        """Every value equals the reference's on extreme inputs; `likely` explains nan as well."""
+        try:
+            self.must_match(*given)
+        except Mistake as mistake:
+            if self.calls[-1].error is not None:  # it raised, and that has words of its own
+                raise
+            raise type(mistake)(mistake.seen, likely) from None
+
     def gradients_must_match(self, *given: Any) -> None:
         """Training can go through it: the gradients of float arguments are finite and right."""
         assert self.reference is not None, f"{self.call}: gradients need a reference"
@@ -152,6 +168,8 @@ class Answer:
             likely = ""
             if isinstance(seen, tuple | list) and any(isinstance(x, Tensor) for x in seen):
                 likely = "Return that one tensor and nothing else."
+            elif isinstance(seen, Mask):
+                likely = "A `Mask` becomes a bool tensor when you call `.dense()`."
             elif isinstance(expected, Tensor):
                 likely = "Stay in torch from beginning to end."
             raise Mistake(f"`{self.name}` returned {a_kind_of(seen)}, {wanted}.", likely)
@@ -186,6 +204,41 @@ def look_for_nan(seen: Tensor, given: str) -> None:
             f"With {given}, {bad} of {seen.numel()} numbers in the result are {word}.",
             likely="0/0 and inf − inf give nan; `exp` of anything above 88 is inf in float32.",
         )
+
+
+def two_matrices(
+    seen: Any, call: str, rows: int, *, given: str, likely: str
+) -> tuple[Tensor, Tensor]:
+    """w_q and w_k as float32, if `seen` is two matrices of shape (rows, D) that fit together."""
+    if not isinstance(seen, tuple | list) or len(seen) != 2:
+        raise Mistake(
+            f"`{call}` returned {a_kind_of(seen)}, expected two matrices.",
+            likely="End with `return w_q, w_k`.",
+        )
+    for name, w in zip(("w_q", "w_k"), seen, strict=True):
+        if not isinstance(w, Tensor):
+            raise Mistake(
+                f"`{name}` is {a_kind_of(w)}, expected a tensor of shape ({rows}, D).",
+                likely="Use `torch.tensor`.",
+            )
+        if w.ndim != 2 or w.shape[0] != rows:
+            raise Mistake(
+                f"`{name}` has shape {tuple(w.shape)}, expected ({rows}, D).", likely=likely
+            )
+        if not w.is_floating_point():
+            raise Mistake(
+                f"`{name}` holds {str(w.dtype).removeprefix('torch.')} values, expected float.",
+                likely="Write 1.0 instead of 1.",
+            )
+        look_for_nan(w, given)
+    w_q, w_k = (w.detach().float() for w in seen)
+    if w_q.shape != w_k.shape:
+        raise Mistake(
+            f"`w_q` has shape {tuple(w_q.shape)} and `w_k` {tuple(w_k.shape)}, expected the same "
+            "D for both.",
+            likely="A query and a key meet in a dot product, so they are equally wide.",
+        )
+    return w_q, w_k
 
 
 def argument_names(call: str) -> list[str]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attnlab.checks import ch02_suspects as known
-from attnlab.checks.answer import Answer
+from attnlab.checks.answer import OVERFLOWS, Answer
 from attnlab.checks.compare import close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -54,6 +54,11 @@ def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
 @context.property
 def a_batch_may_come_first(answer: Answer) -> None:
     answer.must_match(numbers(2, 3, 5), numbers(2, 5, 4, seed=1))
+
+
+@context.property
+def large_scores_do_not_overflow(answer: Answer) -> None:
+    answer.must_survive(numbers(3, 5, spread=1000), numbers(5, 4, seed=1), likely=OVERFLOWS)
 
 
 # 02.2 ────────────────────────────────────────────────────────────────────────────────────────────

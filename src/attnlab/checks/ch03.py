@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnlab import masks
 from attnlab.attention import weights
-from attnlab.checks.answer import Answer, look_for_nan
+from attnlab.checks.answer import OVERFLOWS, Answer, two_matrices
 from attnlab.checks.ch03_suspects import (
     BLOCKS,
     CAUSAL,
@@ -26,7 +26,7 @@ from attnlab.checks.ch03_suspects import (
     attend,
     lower_right,
 )
-from attnlab.checks.compare import a_kind_of, close, numbers
+from attnlab.checks.compare import close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.scores import dot
@@ -86,14 +86,9 @@ def a_batch_and_heads_may_come_first(answer: Answer) -> None:
 
 @weights_by_hand.property
 def large_scores_do_not_overflow(answer: Answer) -> None:
-    try:
-        answer.must_match(numbers(3, 4, spread=40), numbers(5, 4, seed=1, spread=40))
-    except Mistake as mistake:
-        raise Mistake(
-            mistake.seen,
-            likely="In float32 exp(89) is inf already. Subtract the largest score of each row "
-            "before `exp`: the weights stay the same. `softmax` does that for you.",
-        ) from None
+    answer.must_survive(
+        numbers(3, 4, spread=40), numbers(5, 4, seed=1, spread=40), likely=OVERFLOWS
+    )
 
 
 # 03.2 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -254,6 +249,47 @@ def the_gradients_are_finite_and_right(answer: Answer) -> None:
     answer.gradients_must_match(*a_case(), EMPTY)
 
 
+# Three ways to break with extreme scores. In each case the mistakes of the other two do no harm, or
+# have been caught, so that its words hit the right one.
+
+
+@masked_attention.property
+def large_scores_do_not_overflow_(answer: Answer) -> None:
+    q, k, v = a_case()
+    everything = torch.ones(3, 5, dtype=torch.bool)
+    answer.must_survive(40 * q, 40 * k, v, everything, likely=OVERFLOWS)
+
+
+@masked_attention.property
+def a_hidden_key_may_score_far_above_the_others(answer: Answer) -> None:
+    q, k, v = a_case()
+    q, k = q.abs() + 1, k.abs()
+    k[4] += 1000  # no query may see it; its scores are above 3000, all others below 5
+    answer.must_survive(
+        q,
+        k,
+        v,
+        SOME,
+        likely="Key 4 is hidden from every query, but has by far the highest score here, and that "
+        "still counts in an `exp`, a maximum or a sum. Write −inf there before all of these.",
+    )
+
+
+@masked_attention.property
+def the_visible_scores_may_be_very_low(answer: Answer) -> None:
+    _, _, v = a_case()
+    # Scores of −2000 to −1840 in steps of 40: the best visible key gets all, however one rounds.
+    k = torch.tensor([2.0, 0.0, 4.0, 1.0, 3.0]).unsqueeze(-1).expand(5, 4) - 50
+    answer.must_survive(
+        torch.full((3, 4), 20.0),
+        k,
+        v,
+        SOME,
+        likely="All scores are near −2000 here. A finite number at the hidden places, −20 or "
+        "−1000, is above that and wins. Only −inf is below every score.",
+    )
+
+
 # 03.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 cross_attention = Exercise(
@@ -316,6 +352,12 @@ def a_batch_may_come_first(answer: Answer) -> None:
     answer.must_match(*two_sequences(2, x_width=6, context_width=3, key_width=5, value_width=4))
 
 
+@cross_attention.property
+def large_scores_do_not_overflow__(answer: Answer) -> None:
+    x, context, w_q, w_k, w_v = two_sequences()
+    answer.must_survive(x, context, 1000 * w_q, w_k, w_v, likely=OVERFLOWS)
+
+
 # 03.5 ────────────────────────────────────────────────────────────────────────────────────────────
 
 ENOUGH = 0.9
@@ -339,37 +381,13 @@ def projections(answer: Answer, n: int) -> tuple[Tensor, Tensor]:
     """The learner's w_q and w_k, if they are two matrices that fit."""
     known = [call.seen for call in answer.calls if call.given == (n,)]
     seen = known[0] if known else answer(n)  # asked once: an optimiser may need its time
-    if not isinstance(seen, tuple | list) or len(seen) != 2:
-        raise Mistake(
-            f"`look_back({n})` returned {a_kind_of(seen)}, expected two matrices.",
-            likely="End with `return w_q, w_k`.",
-        )
-    for name, w in zip(("w_q", "w_k"), seen, strict=True):
-        if not isinstance(w, Tensor):
-            raise Mistake(
-                f"`{name}` is {a_kind_of(w)}, expected a tensor of shape (2, D).",
-                likely="Use `torch.tensor`.",
-            )
-        if w.ndim != 2 or w.shape[0] != 2:
-            raise Mistake(
-                f"`{name}` has shape {tuple(w.shape)}, expected (2, D).",
-                likely="A token is a row of two numbers, and its query is `x @ w_q`: two rows "
-                "go in.",
-            )
-        if not w.is_floating_point():
-            raise Mistake(
-                f"`{name}` holds {str(w.dtype).removeprefix('torch.')} values, expected float.",
-                likely="Write 1.0 instead of 1.",
-            )
-        look_for_nan(w, f"n = {n}")
-    w_q, w_k = (w.detach().float() for w in seen)
-    if w_q.shape != w_k.shape:
-        raise Mistake(
-            f"`w_q` has shape {tuple(w_q.shape)} and `w_k` {tuple(w_k.shape)}, expected the same "
-            "D for both.",
-            likely="A query and a key meet in a dot product, so they are equally wide.",
-        )
-    return w_q, w_k
+    return two_matrices(
+        seen,
+        f"look_back({n})",
+        2,
+        given=f"n = {n}",
+        likely="A token is a row of two numbers, and its query is `x @ w_q`: two rows go in.",
+    )
 
 
 def attended(w_q: Tensor, w_k: Tensor, n: int) -> Tensor:
@@ -491,16 +509,21 @@ blocks_of_queries = Exercise(
 
 
 class Largest(TorchDispatchMode):
-    """While active, remembers how many numbers the largest tensor had that was made."""
+    """While active, remembers the largest tensor that was made, and what a fused kernel took."""
 
-    numbers = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.shape = torch.Size([0])
+        self.fused = 0  # the most queries that a kernel of scaled_dot_product_attention took
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         for one in made if isinstance(made, tuple | list) else [made]:
             # The inputs are copied as bytes: those are not numbers of the answer.
             if isinstance(one, Tensor) and one.is_floating_point():
-                self.numbers = max(self.numbers, one.numel())
+                self.shape = max(self.shape, one.shape, key=math.prod)
+        if "scaled_dot_product" in func.name():
+            self.fused = max(self.fused, args[0].shape[-2])
         return made
 
 
@@ -540,11 +563,33 @@ def the_table_is_never_whole(answer: Answer) -> None:
     q, k, v = numbers(queries, 2), numbers(keys, 2, seed=1), numbers(keys, 2, seed=2)
     with Largest() as largest:  # the reference runs in it as well, in blocks
         answer(q, k, v, block)
-    if largest.numbers > block * keys:
+    size = math.prod(largest.shape)
+    if size > block * keys:
         raise Mistake(
             f"With {queries} queries, {keys} keys and block = {block}, the largest tensor on the "
-            f"way has {largest.numbers} numbers; {block} rows of the table are {block * keys}.",
-            likely="The numbers are right, but this is the whole table."
-            if largest.numbers >= queries * keys
-            else "The numbers are right, but the blocks are larger than `block`.",
+            f"way has shape {tuple(largest.shape)}, {size} numbers; {block} rows of the table are "
+            f"{block * keys}.",
+            likely=too_large(tuple(largest.shape), queries, keys, block),
         )
+    if largest.fused > block:
+        raise Mistake(
+            f"With block = {block}, `scaled_dot_product_attention` got {largest.fused} queries at "
+            "once.",
+            likely="The numbers are right, and the kernel makes blocks of its own. Here you are to "
+            "make them: hand over `block` queries at a time.",
+        )
+
+
+def too_large(shape: tuple[int, ...], queries: int, keys: int, block: int) -> str:
+    """Why a tensor of this shape is larger than `block` rows of the table."""
+    if math.prod(shape) >= queries * keys:
+        return "The numbers are right, but this is the whole table."
+    others = list(shape)
+    if keys in others:
+        others.remove(keys)
+        if max(others) > block:  # along the queries: no other axis is longer than a block
+            return "The numbers are right, but the blocks are larger than `block`."
+    return (
+        "The numbers are right, but the scores of a block, `q @ k.mT`, need no tensor larger than "
+        "block × S."
+    )

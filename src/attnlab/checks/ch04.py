@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from attnlab.checks.answer import Answer, look_at_tensor, look_for_nan
+from attnlab.checks.answer import OVERFLOWS, Answer, look_at_tensor, look_for_nan
 from attnlab.checks.ch04_suspects import (
     KNOCK,
     MULTI,
@@ -105,6 +105,12 @@ def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
 @multi_head_by_hand.property
 def without_a_batch(answer: Answer) -> None:
     answer.must_match(*given(5, width=8, heads=2))
+
+
+@multi_head_by_hand.property
+def large_scores_do_not_overflow(answer: Answer) -> None:
+    x, w_q, *others = given(3, width=6, heads=2)
+    answer.must_survive(x, 1000 * w_q, *others, likely=OVERFLOWS)
 
 
 # 04.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -232,7 +238,9 @@ def no_two_arrows_are_closer_than_need_be(answer: Answer) -> None:
         i, j = divmod(int(cosine.argmax()), n)
         words = "Share the full circle out evenly: n arrows, n equal gaps."
         gaps = gaps_between(w)
-        if worst > 0.9999:
+        if in_degrees(w):
+            words = "Angles are in radians: 2π is once round, not 360."
+        elif worst > 0.9999:
             words = "Two arrows are the same: does your circle count 0 and 2π as two angles?"
         elif float(gaps.max()) > math.pi - 1e-2:
             words = (
@@ -243,6 +251,13 @@ def no_two_arrows_are_closer_than_need_be(answer: Answer) -> None:
             f"With n = {n}, arrows {i} and {j} have cosine {worst:.3f}; {best:.3f} is possible.",
             likely=words,
         )
+
+
+def in_degrees(w: Tensor) -> bool:
+    """Are the arrows evenly spaced, had their angles not been taken for radians?"""
+    steps = torch.arange(float(w.shape[1]))
+    apart = steps[:, None] - steps
+    return any(close(w.mT @ w, (apart * 360 / n).cos()) for n in (len(steps), len(steps) - 1))
 
 
 def gaps_between(w: Tensor) -> Tensor:

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from attnlab.attention import weights
-from attnlab.checks.answer import Answer, look_for_nan
+from attnlab.checks.answer import Answer, two_matrices
 from attnlab.checks.ch05_suspects import ALIBI, ROPE, SHIFT, SINUSOIDS, alibi, rope, shift
-from attnlab.checks.compare import a_kind_of, close, numbers
+from attnlab.checks.compare import close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.positions import sinusoidal
@@ -231,32 +231,13 @@ ruler = Exercise(
 
 
 def matrices(answer: Answer, k: int, width: int) -> tuple[Tensor, Tensor]:
-    seen = answer(k, width)
-    if not isinstance(seen, tuple | list) or len(seen) != 2:
-        raise Mistake(
-            f"`count_back({k}, {width})` returned {a_kind_of(seen)}, expected two matrices.",
-            likely="End with `return w_q, w_k`.",
-        )
-    for name, w in zip(("w_q", "w_k"), seen, strict=True):
-        if not isinstance(w, Tensor) or w.ndim != 2 or w.shape[0] != width:
-            raise Mistake(
-                f"`{name}` is {a_kind_of(w)}, expected a tensor of shape ({width}, D).",
-                likely="A place is a row of `width` numbers, and its query is `pe @ w_q`.",
-            )
-        if not w.is_floating_point():
-            raise Mistake(
-                f"`{name}` holds {str(w.dtype).removeprefix('torch.')} values, expected float.",
-                likely="Write 1.0 instead of 1.",
-            )
-        look_for_nan(w, f"k = {k}, width = {width}")
-    w_q, w_k = (w.detach().float() for w in seen)
-    if w_q.shape != w_k.shape:
-        raise Mistake(
-            f"`w_q` has shape {tuple(w_q.shape)} and `w_k` {tuple(w_k.shape)}, expected the same "
-            "D for both.",
-            likely="A query and a key meet in a dot product, so they are equally wide.",
-        )
-    return w_q, w_k
+    return two_matrices(
+        answer(k, width),
+        f"count_back({k}, {width})",
+        width,
+        given=f"k = {k}, width = {width}",
+        likely="A place is a row of `width` numbers, and its query is `pe @ w_q`.",
+    )
 
 
 def must_count_back(answer: Answer, k: int, width: int, first: int = 0) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnlab.checks.answer import Answer
+from attnlab.checks.answer import OVERFLOWS, Answer
 from attnlab.checks.ch06_suspects import (
     CACHED,
     LAYER_NORM,
@@ -252,6 +252,12 @@ def the_past_may_be_empty(answer: Answer) -> None:
 @cached_attention.property
 def a_batch_comes_first(answer: Answer) -> None:
     answer.must_match(*cache_case(2, past=5, width=4, key=3, value=6))
+
+
+@cached_attention.property
+def large_scores_do_not_overflow(answer: Answer) -> None:
+    x, past_k, past_v, w_q, w_k, w_v = cache_case(2)
+    answer.must_survive(x, past_k, past_v, 1000 * w_q, w_k, w_v, likely=OVERFLOWS)
 
 
 # 06.6, in the GPU notebook ───────────────────────────────────────────────────────────────────────

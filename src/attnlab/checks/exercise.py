@@ -7,9 +7,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from torch import Tensor
+
 from attnlab.checks import safely
 from attnlab.checks.answer import Answer, Call
-from attnlab.checks.compare import a_kind_of, close
+from attnlab.checks.compare import a_kind_of, close, is_number
 from attnlab.checks.explain import Mistake, Unfinished, blank, where
 from attnlab.checks.verdict import Verdict
 
@@ -123,7 +125,7 @@ class Exercise:
 def _dice(answer: Answer) -> str:
     """Words for an answer that does not give the same twice."""
     last = answer.calls[-1] if answer.calls else None
-    if last is None or last.error is not None:
+    if last is None or last.error is not None or not _comparable(last.seen):
         return ""
     try:
         answer.running = True
@@ -135,6 +137,13 @@ def _dice(answer: Answer) -> str:
     if close(again, last.seen):
         return ""
     return "Called twice with the same arguments it gives two results: something in it is random."
+
+
+def _comparable(value: Any) -> bool:
+    """Numbers and words; two other objects may count as different, however alike they are."""
+    if isinstance(value, list | tuple):
+        return all(map(_comparable, value))
+    return isinstance(value, Tensor | bool | str) or is_number(value)
 
 
 def _same_doing(suspect: Callable[..., Any], call: Call) -> bool:

@@ -150,12 +150,12 @@ class _Paper(io.TextIOBase):
 
 
 # (how to read it, how to put it back): what a learner's code may change for everybody else.
+# `torch.set_grad_enabled` is not among them: it holds for its own thread, which ends.
 _GLOBALS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (random.getstate, random.setstate),
     (np.random.get_state, np.random.set_state),
     (torch.get_rng_state, torch.set_rng_state),
     (torch.get_default_dtype, torch.set_default_dtype),
-    (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.get_num_threads, torch.set_num_threads),
     (sys.getrecursionlimit, sys.setrecursionlimit),
     (os.getcwd, os.chdir),

@@ -95,16 +95,20 @@ print("explicit = fused")
 
 # %%
 class Largest(TorchDispatchMode):
-    """While active, remembers the largest tensor that was made."""
+    """While active, remembers the largest tensor made from those given."""
 
-    bytes = 0
+    def __init__(self, *given):
+        super().__init__()
+        self.given = {t.untyped_storage().data_ptr() for t in given}
+        self.bytes = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         made = func(*args, **(kwargs or {}))
         for tensor in tree_leaves(made):
             if isinstance(tensor, torch.Tensor):
-                size = tensor.untyped_storage().nbytes()
-                self.bytes = max(self.bytes, size)
+                storage = tensor.untyped_storage()
+                if storage.data_ptr() not in self.given:  # no view of them
+                    self.bytes = max(self.bytes, storage.nbytes())
         return made
 
 
@@ -121,7 +125,7 @@ def memory(attend, q, k, v):
         before = torch.cuda.memory_allocated()
         attend(q, k, v)
         return torch.cuda.max_memory_allocated() - before
-    with Largest() as largest:
+    with Largest(q, k, v) as largest:
         attend(q, k, v)
     return largest.bytes
 
@@ -199,7 +203,7 @@ print("explicit needs at least one table:", used["explicit"] >= table)
 print("fused needs less than half a table:", used["fused"] < table / 2)
 
 # %% tags=["hide-input"]
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.8))
+fig, axes = plt.subplots(2, 1, figsize=(5.8, 6.4), sharex=True)
 reached = sorted({n for rows in results.values() for n, *_ in rows})
 for (name, rows), marker in zip(results.items(), "os"):
     lengths, used, spent = zip(*rows)
@@ -230,17 +234,18 @@ axes[1].plot(
 axes[0].set(title="Memory beyond the inputs", ylabel="megabytes")
 axes[1].set(title="Time", ylabel="milliseconds")
 for ax in axes:
-    ax.set(xlabel="tokens $N$", xscale="log", yscale="log")
+    ax.set(xscale="log", yscale="log")
     ax.set_xticks(
         reached, [str(n) if n < 1024 else f"{n // 1024}k" for n in reached]
     )
     ax.minorticks_off()
-    ax.legend(fontsize=10)
+    ax.legend(fontsize=11)
+axes[1].set_xlabel("tokens $N$")
 figures.show(
     fig,
     alt="Memory and time of explicit and fused attention against the number of tokens, with theory curves. Explicit "
     "memory follows N squared, fused memory follows N; the time of both grows with N squared.",
-    caption="Left: which theory curve does each follow? Right: the fused kernel saves time, but does it change the slope?",
+    caption="Above: which theory curve does each follow? Below: the fused kernel saves time, but does it change the slope?",
 )
 
 # %% [markdown]
@@ -350,7 +355,7 @@ print(f"fused    keeps {kept(fused, 1024):.2f} tables")
 # %% [markdown]
 # <details><summary>Why do the blocks not help here?</summary>
 #
-# Autograd keeps the weights of *every* block, because the backward pass needs them, and all blocks together are the whole table. The fused kernel keeps only the output and one number a row (the logarithm of the softmax's
+# Autograd keeps the weights of *every* block, because the backward pass needs them, and all blocks together are the whole table. Besides the inputs, the fused kernel keeps only the output and one number a row (the logarithm of the softmax's
 # denominator), and computes each block of weights again in the backward pass. Computing twice is cheaper than remembering: that is the second idea of FlashAttention, and you can have it for your own function with
 # `torch.utils.checkpoint`.
 #

@@ -19,8 +19,13 @@ def validate(chapters: Sequence[Chapter]) -> None:
     """Refuse what is wrong in any chapter: all of it at once, each as `file:line: sentence`."""
     problems = []
     owners: dict[str, str] = {}
+    numbers: dict[int, str] = {}
     for chapter in chapters:
         found = list(chapter_problems(chapter))
+        if not chapter.gpu:  # a GPU exercise shares the number of its chapter
+            first = numbers.setdefault(chapter.number, chapter.name)
+            if first != chapter.name:
+                found.append((1, f"chapter {chapter.number} is already {first}."))
         for cell in chapter.cells:
             if cell.role == "exercise" and cell.exercise is not None:
                 first = owners.setdefault(cell.exercise, chapter.name)
@@ -76,6 +81,8 @@ def _cell_problems(cell: Cell) -> Iterator[str]:
         wanted = "markdown" if roles[0] in ("exercise", "hint") else "code"
         if cell.kind != wanted:
             yield f"the {roles[0]} of an exercise must be a {wanted} cell, not {cell.kind}."
+    if "hint" in roles and not cell.text.strip():
+        yield f"this hint of exercise {cell.exercise} is empty."
 
 
 def _exercise_problems(number: str, cells: list[Cell]) -> Iterator[Problem]:

@@ -53,8 +53,15 @@ class Project:
         file = self.root / "pyproject.toml"
         if not file.is_file():
             raise CourseError(f"{file}: there is no pyproject.toml here; run from the repository.")
-        urls = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {}).get("urls", {})
-        url = str(urls.get("Repository", "")).rstrip("/").removesuffix(".git")
+        try:
+            settings = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise CourseError(f"{file}: this is not TOML: {error}.") from error
+        try:
+            url = str(settings["project"]["urls"]["Repository"])
+        except (KeyError, TypeError):  # a table is missing, or is no table
+            url = ""
+        url = url.rstrip("/").removesuffix(".git")
         if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", url):
             raise CourseError(
                 f"{file}: [project.urls] Repository is {url!r}; it must be "

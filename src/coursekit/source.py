@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import nbformat
+import yaml
 from jupytext.stringparser import StringParser
 
 from coursekit.errors import CourseError
@@ -16,6 +18,10 @@ ROLES = ("exercise", "stub", "hint", "solution", "check")
 TAGS = {*SLIDE_TAGS, *ROLES, "slides-only", "hide-input", "nbval-ignore-output", "raises-exception"}
 HEADER_KEYS = {"number": int, "title": str, "minutes": int, "summary": str, "gpu": bool}
 FILE_NAME = re.compile(r"(?P<gpu>gpu_)?(?P<number>\d\d)_[a-z0-9_]+")
+# All that may stand on a cell's first line. jupytext takes anything else for a title or an option
+# and says nothing: a mistyped tag would hand speaker notes to students.
+MARKER = re.compile(r'# %%( \[markdown\])?( tags=\["[^"]+"(, *"[^"]+")*\])?( exercise="[^"]+")?\s*')
+MARKER_LIKE = re.compile(r"\s*#\s*%(%|\s*\[)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +69,7 @@ class Chapter:
 
 def source_files(project: Project, chapter: str | None = None) -> list[Path]:
     """The sources in reading order; with `chapter` ("03" or "3") only that chapter's."""
-    files = [p for p in project.notebooks.glob("*.py") if FILE_NAME.fullmatch(p.stem)]
+    files = list(project.notebooks.glob("*.py"))  # misnamed ones too: `read_chapter` refuses them
     files.sort(key=lambda p: (p.stem.removeprefix("gpu_")[:2], p.stem.startswith("gpu_"), p.stem))
     if chapter is None:
         return files
@@ -76,9 +82,18 @@ def source_files(project: Project, chapter: str | None = None) -> list[Path]:
 def read_chapter(path: Path, project: Project) -> Chapter:
     """Read one source. A header that says too little or a tag nobody knows is refused."""
     name = project.relative(path)
-    text = path.read_text(encoding="utf-8")
-    notebook = jupytext.reads(text, fmt="py:percent")
-    lines = _cell_lines(text)
+    if not FILE_NAME.fullmatch(path.stem):
+        raise CourseError(
+            f"{name}:1: name the file NN_name.py or gpu_NN_name.py: "
+            "two digits, then small letters, digits and _."
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = 1 + error.object.count(b"\n", 0, error.start)
+        raise CourseError(f"{name}:{line}: the file is not UTF-8; save it as UTF-8.") from error
+    lines = _cell_lines(text, name)
+    notebook = _parse(text, name)
     if len(lines) != len(notebook.cells):
         raise CourseError(
             f"{name}:1: {len(notebook.cells)} cells but {len(lines)} '# %%' markers; "
@@ -110,6 +125,21 @@ def read_chapter(path: Path, project: Project) -> Chapter:
     return Chapter(path=path, name=name, cells=tuple(cells), **header)
 
 
+def _parse(text: str, name: str) -> nbformat.NotebookNode:
+    """What jupytext makes of the source. Its markers are good, so what fails is the header."""
+    try:
+        return jupytext.reads(text, fmt="py:percent")
+    except yaml.MarkedYAMLError as error:
+        line = 2 + (error.problem_mark.line if error.problem_mark else 0)  # after the first '# ---'
+        raise CourseError(
+            f"{name}:{line}: the header is not YAML: {error.problem}; "
+            "put a text with a colon in quotes."
+        ) from error
+    except (AttributeError, TypeError, yaml.YAMLError, nbformat.ValidationError) as error:
+        why = str(error).splitlines()[0]
+        raise CourseError(f"{name}:1: jupytext cannot read the header: {why}.") from error
+
+
 def _header(found: Any, path: Path, name: str) -> tuple[dict[str, Any], list[str]]:
     """The `attnlab` block of the header, with defaults, and what is wrong with it."""
     if not isinstance(found, dict):
@@ -129,9 +159,7 @@ def _header(found: Any, path: Path, name: str) -> tuple[dict[str, Any], list[str
         if key not in HEADER_KEYS
     ]
     match = FILE_NAME.fullmatch(path.stem)
-    if match is None:
-        problems.append(f"{name}:1: name the file NN_name.py or gpu_NN_name.py.")
-    elif not problems:
+    if match and not problems:
         if int(match["number"]) != header["number"]:
             problems.append(
                 f"{name}:1: the file name says chapter {int(match['number'])}, "
@@ -142,12 +170,20 @@ def _header(found: Any, path: Path, name: str) -> tuple[dict[str, Any], list[str
     return header, problems
 
 
-def _cell_lines(text: str) -> list[int]:
-    """The line number of every '# %%' marker that is not inside a string."""
+def _cell_lines(text: str, name: str) -> list[int]:
+    """The line number of every '# %%' marker that is not inside a string; a bad one is refused."""
     parser = StringParser("python")
     found = []
+    problems = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if not parser.is_quoted() and re.match(r"# ?%%(\s|%|\[|$)", line):
+        if not parser.is_quoted() and MARKER_LIKE.match(line):
             found.append(number)
+            if not MARKER.fullmatch(line):
+                problems.append(
+                    f"{name}:{number}: {line.strip()!r} does not begin a cell; "
+                    'write # %% or # %% [markdown], then tags=["…"], then exercise="03.1", no more.'
+                )
         parser.read_line(line)
+    if problems:
+        raise CourseError(*problems)
     return found

@@ -43,6 +43,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 # What the source says
 
+STATEMENT = '# %% [markdown] tags=["exercise"] exercise="03.1"\n'
+CHECK = '# %% tags=["check"] exercise="03.1"\ncheck("03.1", weighted_mean)\n'
+SOLUTION = SOURCE[SOURCE.index('# %% tags=["solution"]') : SOURCE.index(CHECK)]
+
 
 def test_cells_know_their_lines_and_markers_inside_strings_are_text(project: Project) -> None:
     (chapter,) = load_chapters(project)
@@ -78,6 +82,24 @@ def test_cells_know_their_lines_and_markers_inside_strings_are_text(project: Pro
          "the tag 'stub' needs the exercise it belongs to"),
         ("/ sum(weights)\n", "/ sum(weights\n", '# %% tags=["solution"]',
          "the solution of exercise 03.1 is not Python"),
+        (SOLUTION + CHECK, CHECK + SOLUTION, '# %% tags=["solution"]',
+         "the check of exercise 03.1 must come last."),
+        ('tags=["stub"]', 'tags=["stub", "check"]', '# %% tags=["stub"]',
+         "a cell has one part in an exercise, not stub and check."),
+        (STATEMENT, STATEMENT.replace("exercise", "hint", 1) + "# Early.\n\n" + STATEMENT,
+         '# %% [markdown] tags=["exercise"]', "exercise 03.1 must begin with its statement."),
+        ('check("03.1", weighted_mean)', 'check("03.1", max)', '# %% tags=["check"]',
+         "the check of exercise 03.1 does not use weighted_mean."),
+        (STATEMENT, STATEMENT.replace("03.1", "04.1"), '# %% [markdown] tags=["exercise"]',
+         "exercise '04.1' must be called 03.1 or the like."),
+        ("# Multiply, then add.", "#", '# %% [markdown] tags=["hint"]',
+         "this hint of exercise 03.1 is empty."),
+        ("Weighted means\n#     minutes", "Means: weighted\n#     minutes", "#     title",
+         "the header is not YAML: mapping values are not allowed here; put a text with a colon"),
+        ("{display_name: Python 3, language: python, name: python3}", "{name: python3}", "# ---",
+         "jupytext cannot read the header: 'display_name' is a required property."),
+        ("{display_name: Python 3, language: python, name: python3}", "python3", "# ---",
+         "jupytext cannot read the header: "),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_with_file_and_line(
@@ -89,6 +111,60 @@ def test_what_is_wrong_is_refused_with_file_and_line(
     assert says in line
     if "not Python" not in says:  # a syntax error has the line of the error itself
         assert line.startswith(f"notebooks/{NAME}.py:{line_of(at)}: ")
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        '# %% [markdown] tags=["notes"',
+        '# %% [markdown] tag=["notes"]',
+        '# %% [markdown] Tags=["notes"]',
+        "# %% [markdown] notes",
+        '# %% [markdown] tags="notes"',
+        "# %% [markdown] tags=[1]",
+        '# %% [markdown] tags=["notes"] tags=["fragment"]',
+        '# %%[markdown] tags=["notes"]',
+        '# % [markdown] tags=["notes"]',
+    ],
+)
+def test_a_mistyped_marker_never_hands_speaker_notes_to_students(
+    project: Project, marker: str
+) -> None:
+    right = '# %% [markdown] tags=["notes"]'
+    rewrite(project, right, marker)
+    where = f"notebooks/{NAME}.py:{line_of(right)}: "
+    assert refused(project).startswith(f"{where}{marker!r} does not begin a cell; write # %%")
+
+
+@pytest.mark.parametrize("stem", ["03_Weighted", "3_weighted", "07-weighted", "helpers"])
+def test_a_misnamed_source_is_refused(project: Project, stem: str) -> None:
+    (project.notebooks / f"{NAME}.py").rename(project.notebooks / f"{stem}.py")
+    assert refused(project).startswith(f"notebooks/{stem}.py:1: name the file NN_name.py or gpu_")
+
+
+@pytest.mark.parametrize(("stem", "gpu"), [("gpu_03_more", "false"), ("03_more", "true")])
+def test_gpu_in_the_name_and_in_the_header_go_together(
+    project: Project, stem: str, gpu: str
+) -> None:
+    rewrite(project, "#     number: 3", f"#     number: 3\n#     gpu: {gpu}")
+    (project.notebooks / f"{NAME}.py").rename(project.notebooks / f"{stem}.py")
+    assert refused(project) == (
+        f"notebooks/{stem}.py:1: gpu_ in the file name and gpu: true go together."
+    )
+
+
+def test_two_sources_of_one_chapter_are_refused(project: Project) -> None:
+    (project.notebooks / "03_xtra.py").write_text(SOURCE.replace("3.1", "3.9"), encoding="utf-8")
+    assert refused(project) == f"notebooks/03_xtra.py:1: chapter 3 is already notebooks/{NAME}.py."
+
+
+def test_a_source_that_is_not_utf8_is_refused(project: Project) -> None:
+    path = project.notebooks / f"{NAME}.py"
+    path.write_bytes(path.read_bytes().replace(b"# Write it.", b"# \xc9cris."))
+    line = line_of("# Write it.")
+    assert (
+        refused(project) == f"notebooks/{NAME}.py:{line}: the file is not UTF-8; save it as UTF-8."
+    )
 
 
 def test_a_header_that_says_too_little_is_refused(project: Project) -> None:
@@ -148,6 +224,20 @@ def test_gpu_notebooks_ask_colab_for_a_gpu(project: Project) -> None:
 def test_a_repository_colab_cannot_open_is_refused(project: Project) -> None:
     (project.root / "pyproject.toml").write_text("[project.urls]\nRepository = 'https://x.org/y'")
     with pytest.raises(CourseError, match=r"must be https://github.com/OWNER/NAME"):
+        _ = project.repository
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[project.urls]\nRepository = x\n", r"this is not TOML: .*line 2"),
+        ("project = 3", "Repository is ''; it must be"),
+        ("[project]\nurls = 'x'", "Repository is ''; it must be"),
+    ],
+)
+def test_a_broken_pyproject_is_refused(project: Project, text: str, says: str) -> None:
+    (project.root / "pyproject.toml").write_text(text)
+    with pytest.raises(CourseError, match=says):
         _ = project.repository
 
 

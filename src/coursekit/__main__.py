@@ -57,14 +57,11 @@ def _slides(options: argparse.Namespace) -> int:
 
 
 def _workspace(options: argparse.Namespace) -> int:
-    from coursekit.store import Written, fill_workspace, kept_sentence
+    from coursekit.store import fill_workspace
 
     project = find_project(options.root)
     folder = project.root / options.folder
-    results = fill_workspace(project, folder, overwrite=options.overwrite)
-    for name, result in results.items():
-        path = project.relative(folder / name)
-        print(kept_sentence(path) if result is Written.KEPT else f"{path}: {result.value}.")
+    print(*fill_workspace(project, folder, overwrite=options.overwrite), sep="\n")
     return 0
 
 

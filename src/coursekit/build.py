@@ -89,16 +89,13 @@ def _staleness(project: Project, edition: Edition) -> str | None:
     if not store.is_untouched(found):
         return f"{name}: edited or run since it was made; change {edition.chapter.name} instead."
     wanted = store.seal(edition.notebook).metadata
-    same_cells = store.cells_hash(found) == wanted["attnlab"]["cells"]
-    if not same_cells or _header(found.metadata) != _header(wanted):
+    # The outputs, which only `content` covers, are the file's own.
+    wanted["attnlab"]["content"] = found.metadata["attnlab"]["content"]
+    if found.metadata["attnlab"] != wanted["attnlab"]:
         return f"{name}: stale, {edition.chapter.name} changed; run `python -m coursekit build`."
+    if found.metadata != wanted or store.cells_hash(found) != wanted["attnlab"]["cells"]:
+        return f"{name}: saved in JupyterLab; run `make editions` to put it back."
     return None
-
-
-def _header(metadata: dict) -> dict:
-    """The metadata that comes from the source; fingerprints are compared elsewhere."""
-    header = {k: v for k, v in metadata["attnlab"].items() if k not in ("cells", "content")}
-    return {**header, "colab": metadata.get("colab"), "accelerator": metadata.get("accelerator")}
 
 
 def _orphans(project: Project) -> list[str]:

@@ -47,6 +47,11 @@ def test_a_changed_header_or_address_is_stale_too(copy: Project) -> None:
     rewrite(copy, "minutes: 45", "minutes: 50")
     assert len(stale(copy)) == 2
     rewrite(copy, "minutes: 50", "minutes: 45")
+    rewrite(copy, "listens to weights", "hears weights")  # the summary: in no cell
+    assert [problem.partition(": ")[2] for problem in stale(copy)] == [
+        f"stale, notebooks/{NAME}.py changed; run `python -m coursekit build`."
+    ] * 2
+    rewrite(copy, "hears weights", "listens to weights")
     pyproject = copy.root / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("someone", "somebody"))
     assert len(stale(Project(copy.root))) == 2
@@ -67,14 +72,26 @@ def test_a_missing_or_hand_edited_notebook_is_named(copy: Project) -> None:
     assert "edited or run since it was made" in edited
 
 
-def test_unchanged_chapters_are_not_run_again(copy: Project, monkeypatch) -> None:
+@pytest.fixture
+def no_execution(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_):
-        raise AssertionError("executed although nothing changed")
+        raise AssertionError("executed")
 
     monkeypatch.setattr("coursekit.build.execute", never)
+
+
+@pytest.mark.usefixtures("no_execution")
+def test_unchanged_chapters_are_not_run_again(copy: Project) -> None:
     assert all(line.endswith("unchanged.") for line in build(copy))
-    with pytest.raises(AssertionError, match="executed although"):
+    with pytest.raises(AssertionError, match="executed"):
         build(copy, force=True)
+
+
+@pytest.mark.usefixtures("no_execution")
+def test_no_minutes_are_spent_on_a_notebook_that_is_kept_anyway(copy: Project) -> None:
+    work_in(copy.solutions / f"{NAME}.ipynb", text="mine = 1")
+    rewrite(copy, "# Write it.", "# Write it well.")
+    assert "kept, because you have worked in it" in build(copy)[1]
 
 
 # A learner's work
@@ -117,11 +134,23 @@ def test_overwrite_saves_the_work_first_and_never_over_an_older_copy(copy: Proje
     assert stale(copy) == []
 
 
-def test_opening_and_saving_is_not_work(copy: Project) -> None:
-    path = copy.student / f"{NAME}.ipynb"
-    work_in(path)
+@pytest.mark.usefixtures("no_execution")
+@pytest.mark.parametrize("folder", ["student", "solutions"])
+@pytest.mark.parametrize("scrolled", [True, False])
+def test_opening_and_saving_is_not_work(copy: Project, folder: str, scrolled: bool) -> None:
+    path = copy.notebooks / folder / f"{NAME}.ipynb"
+    before = path.read_bytes()
+    if scrolled:
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells[3].metadata["scrolled"] = True
+        nbformat.write(notebook, path)
+    else:
+        work_in(path)  # the kernel's version
+    assert stale(copy) == [
+        f"notebooks/{folder}/{NAME}.ipynb: saved in JupyterLab; run `make editions` to put it back."
+    ]
     build(copy)
-    assert stale(copy) == []
+    assert path.read_bytes() == before
 
 
 def test_a_file_that_is_no_notebook_is_kept(copy: Project) -> None:
@@ -149,10 +178,60 @@ def test_workspace_follows_the_course_until_somebody_works_in_it(copy: Project, 
     assert f"mine/{NAME}.ipynb: kept, because you have worked in it" in capsys.readouterr().out
 
 
+def workspace(project: Project, *options: str) -> int:
+    return main(["--root", str(project.root), "workspace", "--folder", "mine", *options])
+
+
+def test_workspace_brings_along_what_was_done_in_the_course_itself(copy: Project, capsys) -> None:
+    source, mine = copy.student / f"{NAME}.ipynb", copy.root / "mine" / f"{NAME}.ipynb"
+    first = work_in(source, text="mine = 1")
+    assert workspace(copy) == 0
+    assert mine.read_bytes() == first
+    work_from = f"with your work from notebooks/student/{NAME}.ipynb."
+    assert capsys.readouterr().out == f"mine/{NAME}.ipynb: new, {work_from}\n"
+    assert workspace(copy) == 0
+    assert f"unchanged, {work_from}" in capsys.readouterr().out
+
+
+def test_workspace_never_mixes_two_works(copy: Project, capsys) -> None:
+    source, mine = copy.student / f"{NAME}.ipynb", copy.root / "mine" / f"{NAME}.ipynb"
+    workspace(copy)
+    first = work_in(source, text="mine = 1")
+    workspace(copy)  # the copy had no work in it: nothing is lost
+    assert mine.read_bytes() == first
+    second = work_in(mine, text="mine = 2")
+    capsys.readouterr()
+    assert workspace(copy) == 0
+    assert mine.read_bytes() == second
+    said = capsys.readouterr().out
+    assert said.startswith(f"notebooks/student/{NAME}.ipynb: your work in it is not copied. mine/")
+    assert "kept, because you have worked in it" in said
+    assert workspace(copy, "--overwrite") == 0
+    assert mine.read_bytes() == first
+    assert mine.with_name(mine.name + ".bak").read_bytes() == second
+
+
+def test_workspace_names_a_notebook_it_cannot_read(copy: Project, capsys) -> None:
+    (copy.student / f"{NAME}.ipynb").write_text("my own words")
+    assert workspace(copy) == 0
+    assert f"{NAME}.ipynb: not copied, because it cannot be read" in capsys.readouterr().out
+    assert not (copy.root / "mine" / f"{NAME}.ipynb").exists()
+
+
+@pytest.mark.parametrize("folder", ["pyproject.toml", "pyproject.toml/mine"])
+def test_workspace_wants_a_folder(copy: Project, folder: str, capsys) -> None:
+    assert main(["--root", str(copy.root), "workspace", "--folder", folder]) == 1
+    assert capsys.readouterr().err.startswith(f"{copy.root / folder}: cannot be your folder: ")
+
+
 def test_fingerprints_see_work_and_overlook_formatting(built: Project) -> None:
     notebook = nbformat.read(built.student / f"{NAME}.ipynb", as_version=4)
     assert store.is_untouched(notebook)
     notebook.cells[3].metadata["scrolled"] = True
+    assert store.is_untouched(notebook)
+    notebook.cells[2]["attachments"] = {"mine.png": {"image/png": "iVBORw0KGgo="}}
+    assert not store.is_untouched(notebook)
+    del notebook.cells[2]["attachments"]
     assert store.is_untouched(notebook)
     notebook.cells[3].source += "\n# a thought"
     assert not store.is_untouched(notebook)

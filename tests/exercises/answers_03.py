@@ -464,6 +464,11 @@ def too_blunt(n):
     return rotation(-2 * math.pi / n), torch.eye(2)
 
 
+@wrong("03.5", "With n = 365 the direction is right, but")
+def sharp_enough_for_a_year_of_months(n):
+    return 100 * rotation(-2 * math.pi / n), torch.eye(2)
+
+
 @wrong("03.5", "those for n = 7")
 def knows_only_the_week(n):
     return 60 * rotation(-2 * math.pi / 7), torch.eye(2)
@@ -509,7 +514,7 @@ def found_by_gradient_descent(n):
     for _ in range(60):  # of the cross-entropy of x M xᵀ with "the day before"
         error = (x @ form @ x.T).softmax(-1) - torch.eye(n).roll(-1, 1)
         form -= 20 * x.T @ error @ x
-    return form * 2, torch.eye(2)
+    return form * (2 * sharp(n) / form.norm()), torch.eye(2)
 
 
 # 03.6 in_blocks(q, k, v, block), in the GPU notebook ---------------------------------------------
@@ -528,6 +533,11 @@ def cuts_a_whole_table(q, k, v, block):
 @wrong("03.6", "the blocks are larger than `block`")
 def takes_two_blocks_at_once(q, k, v, block):
     return torch.cat([attend(part, k, v) for part in q.split(2 * block, -2)], -2)
+
+
+@wrong("03.6", "`chunk(n)` makes n parts")
+def takes_chunk_for_split(q, k, v, block):
+    return torch.cat([attend(part, k, v) for part in q.chunk(block, -2)], -2)
 
 
 @wrong("03.6", "need no tensor larger than block × S")

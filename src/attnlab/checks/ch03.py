@@ -468,7 +468,7 @@ def with_at_least_nine_tenths_of_its_attention(answer: Answer) -> None:
 @look_back.property
 def and_the_same_for_any_number_of_days(answer: Answer) -> None:
     week = projections(answer, 7)
-    for n in (12, 3):
+    for n in (12, 3, 365):
         try:
             must_be_sharp(answer, n)
         except Mistake as mistake:
@@ -559,7 +559,7 @@ def heads_and_a_batch_may_stand_in_front(answer: Answer) -> None:
 
 @blocks_of_queries.property
 def the_table_is_never_whole(answer: Answer) -> None:
-    queries, keys, block = 48, 40, 8  # far more than the 2 numbers of a query, a key, a value
+    queries, keys, block = 48, 40, 4  # far more than the 2 numbers of a query, a key, a value
     q, k, v = numbers(queries, 2), numbers(keys, 2, seed=1), numbers(keys, 2, seed=2)
     with Largest() as largest:  # the reference runs in it as well, in blocks
         answer(q, k, v, block)
@@ -587,6 +587,11 @@ def too_large(shape: tuple[int, ...], queries: int, keys: int, block: int) -> st
     others = list(shape)
     if keys in others:
         others.remove(keys)
+        if max(others) == math.ceil(queries / block):
+            return (
+                "The numbers are right, but there are `block` parts. "
+                "`chunk(n)` makes n parts; `split(n)` makes parts of n rows."
+            )
         if max(others) > block:  # along the queries: no other axis is longer than a block
             return "The numbers are right, but the blocks are larger than `block`."
     return (

@@ -18,7 +18,7 @@ from attnlab.fused import fused_attention
 from attnlab.masks import Mask, combine
 from attnlab.record import listening, note
 from attnlab.scores import dot
-from attnlab.shapes import Score, check_inputs, check_scores
+from attnlab.shapes import Score, check_inputs, checked_scores
 
 
 def softmax(scores: Tensor, mask: Tensor | None = None, off_by_one: bool = False) -> Tensor:
@@ -54,14 +54,13 @@ def weights(
     off_by_one: bool = False,
 ) -> Tensor:
     """The attention weights, (B, H, L, S): row i says how query i spreads over the keys."""
-    check_inputs(q, k, None, mask, bias, score, scale, temperature)
+    check_inputs(q, k, k, mask, bias, causal, score, scale, temperature)
     k = share_heads(k, q)
     factor = _scale(q, score, scale) / temperature
     # The dot product is linear: scaling q (L · D numbers) is cheaper than scaling L · S scores.
-    scores = dot(q * factor, k) if score is dot else score(q, k) * factor  # (B, H, L, S)
-    check_scores(scores, q, k, score)
+    scores = dot(q * factor, k) if score is dot else checked_scores(score, q, k) * factor
     if bias is not None:
-        scores = scores + bias
+        scores = scores + bias  # (B, H, L, S)
     return softmax(scores, combine(mask, bias, causal, q, k), off_by_one)
 
 
@@ -87,9 +86,10 @@ def attention(
     - `scale`: 1/√D for the dot product and 1 for other scores, unless given.
     - `k` and `v` may have fewer heads, if their number divides H (Ainslie et al. 2023).
     - A query that may see no key at all gets zeros.
+    - `k` and `v` must be finite, also where the mask hides them: 0 · NaN is NaN.
     - `dropout` acts on the weights whenever it is above 0: pass 0 when not training.
     """
-    check_inputs(q, k, v, mask, bias, score, scale, temperature, dropout)
+    check_inputs(q, k, v, mask, bias, causal, score, scale, temperature, dropout)
     if score is dot and not listening():
         factor = _scale(q, score, scale) / temperature
         return fused_attention(

@@ -77,7 +77,7 @@ def _kernel(q: Tensor, k: Tensor, v: Tensor, extra: Tensor | None, **options: An
 
     axes = q.dim()
     q, k, v = four_axes(q), four_axes(k), four_axes(v)
-    if q.shape[1] < k.shape[1]:  # one head of queries for all
+    if q.shape[1] == 1:  # one head of queries for all
         q = q.expand(-1, k.shape[1], -1, -1)
     extra = None if extra is None else four_axes(extra)
     grouped = q.shape[1] != k.shape[1]

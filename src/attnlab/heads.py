@@ -21,7 +21,8 @@ from typing import Protocol
 from torch import Tensor, nn
 
 from attnlab.attention import attention
-from attnlab.masks import Mask
+from attnlab.masks import Mask, check_whole
+from attnlab.shapes import check_tokens
 
 Rope = Callable[[Tensor, int], Tensor]  # (x (B, H, L, D), place of its first token) -> rotated x
 
@@ -61,7 +62,8 @@ class MultiHead(nn.Module):
         super().__init__()
         kv_heads = heads if kv_heads is None else kv_heads
         kv_width = width if kv_width is None else kv_width
-        _check_sizes(width, heads, kv_heads)
+        check_whole(1, width=width, heads=heads, kv_heads=kv_heads, kv_width=kv_width)
+        _check_shares(width, heads, kv_heads)
         head_width = width // heads
         self.heads, self.kv_heads = heads, kv_heads
         self.query = nn.Linear(width, heads * head_width, bias)
@@ -89,10 +91,9 @@ class MultiHead(nn.Module):
 
         `memory` takes the place of `context`: its keys and values, made once by `keys_values`.
         """
-        context = x if context is None else context
-        _check_widths(self, x, context if memory is None else None)
+        check_tokens("x", x, self.query)
         q = self.q_norm(split(self.query(x), self.heads))  # (B, H, L, D)
-        k, v = self.keys_values(context) if memory is None else memory
+        k, v = self.keys_values(x if context is None else context) if memory is None else memory
         if self.rope is not None:
             offset = 0 if cache is None else cache.length
             q, k = self.rope(q, offset), self.rope(k, offset)
@@ -107,6 +108,7 @@ class MultiHead(nn.Module):
 
     def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
         """What others may look at: (B, S, kv_width) -> keys and values, (B, G, S, D) each."""
+        check_tokens("context", context, self.key)
         k = self.k_norm(split(self.key(context), self.kv_heads))
         return k, split(self.value(context), self.kv_heads)
 
@@ -121,26 +123,14 @@ def merge(x: Tensor) -> Tensor:
     return x.transpose(-3, -2).flatten(-2)
 
 
-def _check_sizes(width: int, heads: int, kv_heads: int) -> None:
-    if heads < 1 or width % heads:
+def _check_shares(width: int, heads: int, kv_heads: int) -> None:
+    if width % heads:
         raise ValueError(
             f"width {width} cannot be split into {heads} heads: choose a number of heads that "
             "divides the width."
         )
-    if kv_heads < 1 or heads % kv_heads:
+    if heads % kv_heads:
         raise ValueError(
             f"{heads} heads cannot share {kv_heads} kv_heads evenly: choose a number of kv_heads "
             f"that divides {heads}."
         )
-
-
-def _check_widths(layer: MultiHead, x: Tensor, context: Tensor | None) -> None:
-    for name, given, projection in (("x", x, layer.query), ("context", context, layer.key)):
-        if given is None:
-            continue
-        if given.dim() < 3 or given.shape[-1] != projection.in_features:
-            raise ValueError(
-                f"{name} has shape {tuple(given.shape)}, but (batch, length, "
-                f"{projection.in_features}) is expected: add a missing batch axis with [None], "
-                "or project to this width."
-            )

@@ -14,6 +14,7 @@ Questions compose with `&`, `|` and `~`, and become a bool tensor only when `den
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from numbers import Integral
 
 import torch
 from torch import Tensor
@@ -30,12 +31,19 @@ class Mask:
 
     def dense(self, device: torch.device | str | None = None) -> Tensor:
         """The mask as a bool tensor of shape `self.shape`."""
-        sizes = (1,) * (4 - len(self.shape)) + self.shape
+        sizes = _four(self.shape)
         b, h, i, j = (
             torch.arange(size, device=device).view([-1 if axis == own else 1 for axis in range(4)])
             for own, size in enumerate(sizes)
         )
-        return self.allowed(b, h, i, j).expand(sizes).reshape(self.shape)
+        answer = self.allowed(b, h, i, j)
+        if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
+            found = answer.dtype if isinstance(answer, Tensor) else type(answer).__name__
+            raise TypeError(
+                f"the mask's predicate answered with {found}, but a bool tensor is expected, True "
+                "= may attend: compare indices, such as j <= i."
+            )
+        return answer.expand(sizes).reshape(self.shape)
 
     def __and__(self, other: "Mask") -> "Mask":
         return _both(self, other, torch.logical_and, "&")
@@ -57,6 +65,7 @@ def causal(L: int, S: int | None = None) -> Mask:  # noqa: N803
     keys than queries, and the new queries are the last ones.
     """
     S = L if S is None else S  # noqa: N806
+    check_whole(0, L=L, S=S)
     return Mask(lambda b, h, i, j: j <= i + (S - L), (L, S))
 
 
@@ -65,21 +74,24 @@ def window(L: int, radius: int, S: int | None = None) -> Mask:  # noqa: N803
 
     Aligned at the lower right, as `causal`; `causal(L) & window(L, radius)` looks back only.
     """
-    if radius < 0:
-        raise ValueError(
-            f"radius is {radius}, but a window reaches 0 or more places: use radius=0."
-        )
     S = L if S is None else S  # noqa: N806
+    check_whole(0, L=L, radius=radius, S=S)
     return Mask(lambda b, h, i, j: (i + (S - L) - j).abs() <= radius, (L, S))
 
 
 def padding(lengths: Tensor | Sequence[int], S: int) -> Mask:  # noqa: N803
     """Sequence b has `lengths[b]` real keys; the rest of the S places is padding. (B, 1, 1, S)."""
-    real = torch.as_tensor(lengths)
-    if real.dim() != 1 or real.is_floating_point() or real.dtype == torch.bool:
+    check_whole(0, S=S)
+    expected = "but padding expects one whole number per sequence: pass a list such as [5, 3]."
+    try:
+        real = torch.as_tensor(lengths)
+    except (TypeError, ValueError, RuntimeError):
+        kind = type(lengths).__name__
+        raise ValueError(f"lengths is a {kind} that holds no numbers, {expected}") from None
+    whole = not (real.is_floating_point() or real.is_complex() or real.dtype == torch.bool)
+    if real.dim() != 1 or not whole:
         raise ValueError(
-            f"lengths has shape {tuple(real.shape)} and dtype {real.dtype}, but padding expects "
-            "one whole number per sequence: pass a list such as [5, 3]."
+            f"lengths has shape {tuple(real.shape)} and dtype {real.dtype}, {expected}"
         )
     if real.numel() and (int(real.max()) > S or int(real.min()) < 0):
         raise ValueError(
@@ -99,13 +111,15 @@ def shifted_window(height: int, width: int, window: int, shift: int | None = Non
     Shape (windows, 1, window², window²): keep the windows as an axis of their own before the heads,
     q of shape (B, windows, H, window², D), and the mask serves the whole batch.
     """
+    check_whole(1, height=height, width=width, window=window)
     shift = window // 2 if shift is None else shift
+    check_whole(0, shift=shift)
     if height % window or width % window:
         raise ValueError(
             f"a {height}×{width} picture does not divide into {window}×{window} windows: "
             f"pad it to multiples of {window} first."
         )
-    if not 0 <= shift < window:
+    if shift >= window:
         raise ValueError(
             f"shift is {shift}, but it must lie in 0…{window - 1} for window={window}."
         )
@@ -138,6 +152,16 @@ def combine(
     return reduce(torch.logical_and, parts) if parts else None
 
 
+def check_whole(least: int, **numbers: int) -> None:
+    """Sizes are whole numbers: say so when they are given, not when the mask is used."""
+    for name, number in numbers.items():
+        whole = isinstance(number, (Integral, torch.SymInt))
+        if not whole or number < least:
+            raise (ValueError if whole else TypeError)(
+                f"{name} is {number!r}, but a whole number is expected, {least} or more."
+            )
+
+
 def _both(one: Mask, other: Mask, join: Callable[[Tensor, Tensor], Tensor], symbol: str) -> Mask:
     if not isinstance(other, Mask):
         raise TypeError(
@@ -151,4 +175,15 @@ def _both(one: Mask, other: Mask, join: Callable[[Tensor, Tensor], Tensor], symb
             f"masks of shapes {one.shape} and {other.shape} cannot be joined by {symbol}: both "
             "must cover the same queries and keys."
         ) from None
-    return Mask(lambda b, h, i, j: join(one.allowed(b, h, i, j), other.allowed(b, h, i, j)), shape)
+    return Mask(lambda b, h, i, j: join(_ask(one, b, h, i, j), _ask(other, b, h, i, j)), shape)
+
+
+def _ask(mask: Mask, *place: Tensor) -> Tensor:
+    """Ask about a place in a larger mask: an axis of size 1 is stretched, so it only knows 0."""
+    own = zip(place, _four(mask.shape), strict=True)
+    return mask.allowed(*(index * 0 if size == 1 else index for index, size in own))
+
+
+def _four(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """(L, S) -> (1, 1, L, S)"""
+    return (1,) * (4 - len(shape)) + shape

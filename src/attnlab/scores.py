@@ -23,6 +23,7 @@ class Bilinear(nn.Module):
 
     def __init__(self, query_width: int, key_width: int) -> None:
         super().__init__()
+        self.widths = (query_width, key_width)
         self.weight = nn.Parameter(torch.empty(query_width, key_width))
         nn.init.xavier_uniform_(self.weight)
 
@@ -39,6 +40,7 @@ class Additive(nn.Module):
 
     def __init__(self, query_width: int, key_width: int, width: int) -> None:
         super().__init__()
+        self.widths = (query_width, key_width)
         self.query = nn.Linear(query_width, width)  # W; its offset is the only one needed
         self.key = nn.Linear(key_width, width, bias=False)  # U
         self.out = nn.Linear(width, 1, bias=False)  # v

@@ -5,41 +5,48 @@ shapes and types only, never at the numbers inside, so they cost microseconds.
 """
 
 from collections.abc import Callable
+from numbers import Real
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlab.masks import Mask
-from attnlab.scores import dot
+from attnlab.scores import Additive, Bilinear, dot
 
 Score = Callable[[Tensor, Tensor], Tensor]
 
 
 def scores_shape(q: Tensor, k: Tensor) -> tuple[int, ...]:
     """(B, H, L, S); keys with fewer heads are shared out, axes of size 1 are stretched."""
-    lead = (max(a, b) for a, b in zip(q.shape[:-2], k.shape[:-2], strict=True))
+    lead = (b if a == 1 else a for a, b in zip(q.shape[:-2], k.shape[:-2], strict=True))
     return (*lead, q.shape[-2], k.shape[-2])
 
 
 def check_inputs(
     q: Tensor,
     k: Tensor,
-    v: Tensor | None,
+    v: Tensor,
     mask: Mask | Tensor | None,
     bias: Tensor | None,
+    causal: bool,
     score: Score,
     scale: float | None,
     temperature: float,
     dropout: float = 0.0,
 ) -> None:
     """Raise TypeError or ValueError, in one sentence, at the first thing that does not fit."""
-    tensors = {"q": q, "k": k} if v is None else {"q": q, "k": k, "v": v}
-    for name, x in tensors.items():
+    tensors = (("q", q), ("k", k), ("v", v))
+    for name, x in tensors:
         _check_tensor(name, x)
-    for name, x in tensors.items():
+    for name, x in tensors:
         _check_like_q(name, x, q)
-    _check_shapes(q, k, v, score)
-    _check_numbers(scale, temperature, dropout)
+    _check_score(q, k, score)
+    _check_shapes(q, k, v)
+    _check_numbers(q, scale, temperature, dropout)
+    if not isinstance(causal, bool):
+        raise TypeError(
+            f"causal is {_kind(causal)}, but True or False is expected: pass a mask as mask=."
+        )
     if mask is not None:
         _check_mask(mask, q)
         _check_broadcast("mask", tuple(mask.shape), scores_shape(q, k))
@@ -48,23 +55,46 @@ def check_inputs(
         _check_broadcast("bias", tuple(bias.shape), scores_shape(q, k))
 
 
-def check_scores(scores: Tensor, q: Tensor, k: Tensor, score: Score) -> None:
+def checked_scores(score: Score, q: Tensor, k: Tensor) -> Tensor:
     """A score function of one's own must give one number for each query and key."""
-    expected = scores_shape(q, k)
+    scores, expected = score(q, k), scores_shape(q, k)
+    name = getattr(score, "__name__", type(score).__name__)
+    if not isinstance(scores, Tensor):
+        raise TypeError(
+            f"score {name} returned {_kind(scores)}, but a tensor of shape {expected} is expected: "
+            "let it return the scores."
+        )
     if scores.shape != expected:
-        name = getattr(score, "__name__", type(score).__name__)
         raise ValueError(
             f"score {name} returned shape {tuple(scores.shape)}, but {expected} is expected, one "
             "number for each query and key: compare q (…, L, 1, D) with k (…, 1, S, D), sum over D."
+        )
+    return scores
+
+
+def check_tokens(name: str, x: Tensor, projection: nn.Linear) -> None:
+    """What a layer is given must fit the weights that meet it first."""
+    expected = f"(batch, length, {projection.in_features})"
+    if not isinstance(x, Tensor):
+        raise _no_tensor(name, x, f"a tensor of shape {expected} is expected")
+    own = projection.weight.dtype
+    if not _agree(x, projection.weight):
+        ids = not (x.is_floating_point() or x.is_complex())
+        advice = "token ids go through an embedding first" if ids else f"use {name}.to({own})"
+        raise TypeError(
+            f"{name} has dtype {_dtype(x)}, but this layer's weights are "
+            f"{_dtype(projection.weight)}: {advice}."
+        )
+    if x.dim() < 3 or x.shape[-1] != projection.in_features:
+        raise ValueError(
+            f"{name} has shape {tuple(x.shape)}, but {expected} is expected: add a missing batch "
+            "axis with [None], or project to this width."
         )
 
 
 def _check_tensor(name: str, x: Tensor) -> None:
     if not isinstance(x, Tensor):
-        raise TypeError(
-            f"{name} is a {type(x).__name__}, but attention works on tensors: use "
-            f"torch.as_tensor({name}, dtype=torch.float32)."
-        )
+        raise _no_tensor(name, x, "attention works on tensors")
     if not x.is_floating_point():
         raise TypeError(
             f"{name} has dtype {_dtype(x)}, but attention needs floating-point numbers: use "
@@ -79,7 +109,7 @@ def _check_tensor(name: str, x: Tensor) -> None:
 
 def _check_like_q(name: str, x: Tensor, q: Tensor) -> None:
     _check_device(name, x, q)
-    if x.dtype != q.dtype and not _autocast(q):
+    if not _agree(x, q):
         raise TypeError(
             f"{name} has dtype {_dtype(x)} and q has {_dtype(q)}, but they must be equal: use "
             f"{name}.to(q.dtype)."
@@ -91,14 +121,35 @@ def _check_like_q(name: str, x: Tensor, q: Tensor) -> None:
         )
 
 
-def _check_shapes(q: Tensor, k: Tensor, v: Tensor | None, score: Score) -> None:
-    shapes = f"q has shape {tuple(q.shape)} and k has {tuple(k.shape)}"
-    if score is dot and q.shape[-1] != k.shape[-1]:
-        raise ValueError(
-            f"{shapes}, but a dot product needs equal widths (the last axis): project one of them, "
-            "or use score=Bilinear(query_width, key_width)."
+def _check_score(q: Tensor, k: Tensor, score: Score) -> None:
+    if not callable(score):
+        raise TypeError(
+            f"score is {_kind(score)}, but a function (q, k) -> scores is expected: use one of "
+            "attnlab.scores, such as dot."
         )
-    if v is not None and v.shape[:-1] != k.shape[:-1]:
+    widths = (q.shape[-1], k.shape[-1])
+    if score is dot:
+        if widths[0] != widths[1] or not widths[0]:
+            raise ValueError(
+                f"{_shapes(q, k)}, but a dot product needs equal widths (the last axis), 1 or "
+                "more: project one of them, or use score=Bilinear(query_width, key_width)."
+            )
+    elif isinstance(score, (Bilinear, Additive)):
+        name, weight = type(score).__name__, next(score.parameters())
+        if widths != score.widths:
+            raise ValueError(
+                f"q and k have widths {widths}, but this {name} was made for {score.widths}: make "
+                f"one with query_width={widths[0]}, key_width={widths[1]}."
+            )
+        if not _agree(q, weight):
+            raise TypeError(
+                f"q has dtype {_dtype(q)}, but this {name} has {_dtype(weight)}: use "
+                "score.to(q.dtype)."
+            )
+
+
+def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
+    if v.shape[:-1] != k.shape[:-1]:
         raise ValueError(
             f"v has shape {tuple(v.shape)} and k has {tuple(k.shape)}, but every key needs one "
             "value: make all axes but the last equal."
@@ -107,28 +158,41 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor | None, score: Score) -> None:
         ours, theirs = q.shape[axis], k.shape[axis]
         if ours == theirs or ours == 1 or theirs == 1:
             continue
-        if axis != -3 or q.dim() < 4:
+        if axis != -3 or q.dim() < 4 or 0 in (ours, theirs):
             raise ValueError(
-                f"{shapes}, which differ in axis {axis}: make the leading axes equal, or 1 in one."
+                f"{_shapes(q, k)}, which differ in axis {axis}: make the leading axes equal, or 1 "
+                "in one."
             )
         if ours % theirs:
             raise ValueError(
-                f"{shapes}, but {ours} heads of q cannot share {theirs} heads of k evenly: use a "
-                f"number of heads for k and v that divides {ours}."
+                f"{_shapes(q, k)}, but {ours} heads of q cannot share {theirs} heads of k evenly: "
+                f"use a number of heads for k and v that divides {ours}."
             )
 
 
-def _check_numbers(scale: float | None, temperature: float, dropout: float) -> None:
-    for name, number in (("scale", scale), ("temperature", temperature)):
-        if isinstance(number, Tensor):
+def _check_numbers(q: Tensor, scale: float | None, temperature: float, dropout: float) -> None:
+    factor = 1.0 if scale is None else scale
+    for name, number in (("scale", factor), ("temperature", temperature), ("dropout", dropout)):
+        if isinstance(number, (Real, torch.SymInt, torch.SymFloat)):
+            continue
+        if not isinstance(number, Tensor):
             raise TypeError(
-                f"{name} is a tensor, but a plain number is expected: to learn it, multiply q by "
-                f"it before the call; else use {name}.item()."
+                f"{name} is {_kind(number)}, but a plain number is expected: use one such as 0.5."
             )
+        do = {"scale": "multiply", "temperature": "divide"}.get(name)
+        learn = f"to learn it, {do} q by it before the call; else " if do else ""
+        raise TypeError(
+            f"{name} is a tensor, but a plain number is expected: {learn}use {name}.item()."
+        )
     if not temperature > 0:
         raise ValueError(
             f"temperature is {temperature}, but it divides the scores and must be above 0: use a "
             "small one such as 0.01 for a nearly hard choice."
+        )
+    if not abs(factor / temperature) <= torch.finfo(q.dtype).max:  # NaN is not, either
+        raise ValueError(
+            f"scale is {scale} and temperature is {temperature}, but scale / temperature "
+            f"multiplies the scores and must fit into {_dtype(q)}: use numbers nearer to 1."
         )
     if not 0 <= dropout < 1:
         raise ValueError(
@@ -161,7 +225,7 @@ def _check_bias(bias: Tensor, q: Tensor) -> None:
         )
     if bias.dtype == torch.bool:
         raise TypeError("bias has dtype bool, but it is added to the scores: pass it as mask=.")
-    if bias.dtype != q.dtype and not (_autocast(q) and bias.is_floating_point()):
+    if not _agree(bias, q):
         raise TypeError(
             f"bias has dtype {_dtype(bias)} and q has {_dtype(q)}, but they must be equal: use "
             "bias.to(q.dtype)."
@@ -186,9 +250,25 @@ def _check_broadcast(name: str, shape: tuple[int, ...], scores: tuple[int, ...])
         )
 
 
-def _autocast(q: Tensor) -> bool:
-    """Under autocast torch itself makes the dtypes agree."""
-    return torch.is_autocast_enabled(q.device.type)
+def _agree(x: Tensor, y: Tensor) -> bool:
+    """Are the dtypes equal? Under autocast torch itself makes them so, all but float64."""
+    if x.dtype == y.dtype:
+        return True
+    mixes = all(t.is_floating_point() and t.dtype != torch.float64 for t in (x, y))
+    return mixes and torch.is_autocast_enabled(y.device.type)
+
+
+def _shapes(q: Tensor, k: Tensor) -> str:
+    return f"q has shape {tuple(q.shape)} and k has {tuple(k.shape)}"
+
+
+def _no_tensor(name: str, x: object, expected: str) -> TypeError:
+    advice = "pass one" if x is None else f"use torch.as_tensor({name}, dtype=torch.float32)"
+    return TypeError(f"{name} is {_kind(x)}, but {expected}: {advice}.")
+
+
+def _kind(x: object) -> str:
+    return "None" if x is None else f"a {type(x).__name__}"
 
 
 def _dtype(x: Tensor) -> str:

@@ -21,6 +21,7 @@ TOLERANCE = {
     torch.float64: {"rtol": 1e-9, "atol": 1e-12},
     torch.float32: {"rtol": 1e-4, "atol": 2e-6},
     torch.bfloat16: {"rtol": 2e-2, "atol": 2e-2},
+    torch.float16: {"rtol": 4e-3, "atol": 4e-3},
 }
 
 
@@ -399,6 +400,31 @@ def test_autocast_mixes_dtypes():
     torch.testing.assert_close(fused.float(), out.float(), rtol=3e-2, atol=3e-2)
 
 
+def test_autocast_leaves_float64_alone_and_so_do_we():
+    q, k, v = inputs(4, 7, 3, torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with pytest.raises(TypeError, match=r"k has dtype float64 and q has float32"):
+            attention(q, k.double(), v)
+        with pytest.raises(TypeError, match=r"bias has dtype float64 and q has float32"):
+            attention(q, k, v, bias=torch.zeros(4, 7, dtype=torch.float64))
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), [(0, 0), (1, 0), (0, 1)])
+def test_nothing_in_gives_nothing_out(heads, kv_heads):
+    q, k = torch.randn(2, heads, 4, 8), torch.randn(2, kv_heads, 7, 8)
+    out, seen = explicit(q, k, k)
+    assert out.shape == attention(q, k, k).shape == (2, 0, 4, 8)
+    assert seen.shape == (2, 0, 4, 7)
+    assert explicit(q[:1], k[:0], k[:0])[0].shape == (0, 0, 4, 8)  # a batch of one meets none
+    assert attention(q[:1], k[:0], k[:0]).shape == (0, 0, 4, 8)
+
+
+def test_an_endless_temperature_gives_the_plain_mean():
+    q, k, v = inputs(4, 7, 6, torch.float32)
+    mean = v.mean(-2, keepdim=True).expand(B, H, 4, DV)
+    torch.testing.assert_close(attention(q, k, v, temperature=float("inf")), mean)
+
+
 def test_compiles_into_one_graph():
     q, k, v = inputs(5, 5, 3, torch.float32)
     compiled = torch.compile(
@@ -411,6 +437,18 @@ def test_compiles_into_one_graph():
 
 good = dict(q=torch.randn(2, 6, 4, 8), k=torch.randn(2, 3, 7, 8), v=torch.randn(2, 3, 7, 5))
 MISTAKES = {
+    "no values": ({"v": None}, TypeError, "v is None.*pass one"),
+    "no width": ({"q": good["q"][..., :0], "k": good["k"][..., :0]}, ValueError, "1 or more"),
+    "no heads of k": (
+        {"k": torch.ones(2, 0, 7, 8), "v": torch.ones(2, 0, 7, 5)},
+        ValueError,
+        r"k has \(2, 0, 7, 8\), which differ in axis -3",
+    ),
+    "no heads of q": (
+        {"q": torch.ones(2, 0, 4, 8)},
+        ValueError,
+        r"q has shape \(2, 0, 4, 8\).*differ in axis -3",
+    ),
     "list": ({"q": [[1.0, 2.0]]}, TypeError, "q is a list.*torch.as_tensor"),
     "integers": ({"k": torch.ones(2, 3, 7, 8).long()}, TypeError, r"k has dtype int64.*k\.float"),
     "vector": ({"q": torch.randn(8)}, ValueError, r"q has shape \(8,\).*\(length, width\)"),
@@ -438,9 +476,21 @@ MISTAKES = {
     "frozen": ({"temperature": 0.0}, ValueError, "temperature is 0.0.*above 0"),
     "negative": ({"temperature": -1}, ValueError, "temperature is -1.*above 0"),
     "nan": ({"temperature": float("nan")}, ValueError, "temperature is nan.*above 0"),
-    "learned": ({"temperature": torch.ones(())}, TypeError, "temperature is a tensor.*multiply q"),
-    "scale": ({"scale": torch.ones(6, 1, 1)}, TypeError, "scale is a tensor.*multiply q"),
+    "learned": ({"temperature": torch.ones(())}, TypeError, "temperature is a tensor.*divide q by"),
+    "scale": ({"scale": torch.ones(6, 1, 1)}, TypeError, "scale is a tensor.*multiply q by"),
     "dropout": ({"dropout": 1.5}, ValueError, "dropout is 1.5.*probability"),
+    "temperature text": ({"temperature": "1"}, TypeError, "temperature is a str.*plain number"),
+    "no temperature": ({"temperature": None}, TypeError, "temperature is None.*plain number"),
+    "temperatures": ({"temperature": [1]}, TypeError, "temperature is a list.*plain number"),
+    "nearly frozen": ({"temperature": 1e-40}, ValueError, "temperature is 1e-40.*fit into float32"),
+    "scale text": ({"scale": "1"}, TypeError, "scale is a str.*plain number"),
+    "scale complex": ({"scale": 1j}, TypeError, "scale is a complex.*plain number"),
+    "scale inf": ({"scale": float("inf")}, ValueError, "scale is inf.*fit into float32"),
+    "scale nan": ({"scale": float("nan")}, ValueError, "scale is nan.*fit into float32"),
+    "dropout text": ({"dropout": "a"}, TypeError, "dropout is a str.*plain number"),
+    "dropout tensor": ({"dropout": torch.ones(())}, TypeError, "dropout is a tensor.*: use drop"),
+    "causal mask": ({"causal": torch.ones(4, 7).bool()}, TypeError, "causal is a Tensor.*mask="),
+    "causal Mask": ({"causal": masks.causal(4, 7)}, TypeError, "causal is a Mask.*mask="),
     "mask list": ({"mask": [[True]]}, TypeError, "mask is a list.*torch.bool"),
     "mask 0/1": ({"mask": torch.ones(4, 7).int()}, TypeError, "dtype int32.*mask.bool"),
     "mask −inf": ({"mask": torch.zeros(4, 7)}, TypeError, "mask has dtype float32.*as bias="),
@@ -462,6 +512,20 @@ MISTAKES = {
         ValueError,
         r"score <lambda> returned shape \(2, 6, 7, 4\), but \(2, 6, 4, 7\) is expected",
     ),
+    "no score": ({"score": None}, TypeError, r"score is None.*attnlab\.scores, such as dot"),
+    "score text": ({"score": "dot"}, TypeError, r"score is a str.*attnlab\.scores, such as dot"),
+    "score of nothing": (
+        {"score": lambda q, k: None},
+        TypeError,
+        r"score <lambda> returned None, but a tensor of shape \(2, 6, 4, 7\) is expected",
+    ),
+    "score widths": (
+        {"score": Bilinear(5, 8)},
+        ValueError,
+        r"widths \(8, 8\), but this Bilinear was made for \(5, 8\).*query_width=8, key_width=8",
+    ),
+    "score key width": ({"score": Additive(8, 5, 3)}, ValueError, r"this Additive.*\(8, 5\)"),
+    "score dtype": ({"score": Bilinear(8, 8).double()}, TypeError, "this Bilinear has float64"),
 }  # fmt: skip
 
 

@@ -205,19 +205,64 @@ def test_dropout_acts_in_training_only():
     ("make", "words"),
     [
         (lambda: MultiHead(10, 4), "width 10 cannot be split into 4 heads"),
-        (lambda: MultiHead(8, 0), "width 8 cannot be split into 0 heads"),
+        (lambda: MultiHead(8, 0), "heads is 0.*1 or more"),
+        (lambda: MultiHead(-12, 4), "width is -12.*1 or more"),
         (lambda: MultiHead(12, 4, kv_heads=3), "4 heads cannot share 3 kv_heads evenly"),
-        (lambda: MultiHead(12, 4, kv_heads=0), "4 heads cannot share 0 kv_heads evenly"),
+        (lambda: MultiHead(12, 4, kv_heads=0), "kv_heads is 0.*1 or more"),
+        (lambda: MultiHead(12, 4, kv_width=0), "kv_width is 0.*1 or more"),
         (lambda: MultiHead(12, 4)(torch.randn(5, 12)), r"x has shape \(5, 12\).*batch axis"),
         (lambda: MultiHead(12, 4)(torch.randn(2, 5, 8)), r"x has shape.*\(batch, length, 12\)"),
         (
             lambda: MultiHead(12, 4, kv_width=6)(torch.randn(2, 5, 12), torch.randn(2, 5, 12)),
             r"context has shape.*\(batch, length, 6\)",
         ),
+        (
+            lambda: MultiHead(12, 4).keys_values(torch.randn(2, 5, 8)),
+            r"context has shape.*\(batch, length, 12\)",
+        ),
     ],
 )
-def test_a_mistake_gets_one_clear_sentence(make, words):
-    with pytest.raises(ValueError, match=words) as caught:
+def test_a_wrong_size_gets_one_clear_sentence(make, words):
+    says_one_sentence(make, ValueError, words)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (torch.ones(2, 5).long(), "x has dtype int64.*weights are float32: token ids"),
+        (torch.ones(2, 5, 12).bool(), "x has dtype bool.*embedding"),
+        (torch.ones(2, 5, 12).double(), r"x has dtype float64.*x\.to\(torch\.float32\)"),
+        (torch.ones(2, 5, 12).half(), r"x has dtype float16.*x\.to\(torch\.float32\)"),
+        (torch.ones(2, 5, 12, dtype=torch.complex64), r"x has dtype complex64.*x\.to"),
+        (torch.ones(2, 5, 12).numpy(), r"x is a ndarray.*\(batch, length, 12\).*torch\.as_tensor"),
+        ([[1.0]], "x is a list"),
+        (None, r"x is None.*\(batch, length, 12\).*pass one"),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_gets_one_clear_sentence(x, words):
+    says_one_sentence(lambda: MultiHead(12, 4)(x), TypeError, words)
+    if x is not None:  # without a context the layer looks at x
+        words = words.replace("x ", "context ", 1).replace(r"x\.to", r"context\.to")
+        says_one_sentence(lambda: MultiHead(12, 4)(torch.randn(2, 5, 12), x), TypeError, words)
+
+
+@pytest.mark.parametrize("width", [12.0, "12", None])
+def test_a_width_that_is_no_whole_number_gets_one_clear_sentence(width):
+    says_one_sentence(lambda: MultiHead(width, 4), TypeError, "width is .*whole number")
+
+
+def test_autocast_mixes_dtypes():
+    torch.manual_seed(0)
+    layer, x = MultiHead(E, H), torch.randn(B, L, E)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for given in (x, x.bfloat16(), x.half()):
+            torch.testing.assert_close(layer(given).float(), layer(x).float(), rtol=0.05, atol=0.05)
+        says_one_sentence(lambda: layer(x.double()), TypeError, "x has dtype float64")
+        says_one_sentence(lambda: layer(x.long()), TypeError, "x has dtype int64.*embedding")
+
+
+def says_one_sentence(make, kind, words):
+    with pytest.raises(kind, match=words) as caught:
         make()
     message = str(caught.value)
     assert message.endswith(".")

@@ -12,6 +12,10 @@ from attnlab.attention import attention, weights
 sizes = st.integers(1, 7)
 
 
+def custom(predicate):
+    return masks.Mask(predicate, (4, 4))
+
+
 def cells(mask, *shape):
     """The dense mask; it must be bool, have the shape, and forbid something."""
     dense = mask.dense()
@@ -94,6 +98,66 @@ def test_masks_compose_as_logic_does():
     assert not torch.equal(a & b, a | b)
 
 
+@st.composite
+def stretched_masks(draw, length, keys):
+    """A mask that broadcasts to (batch 3, heads, length, keys), any axis of it may be 1."""
+    rows, columns = draw(st.sampled_from([length, 1])), draw(st.sampled_from([keys, 1]))
+    kind = draw(st.sampled_from(["causal", "window", "padding", "custom"]))
+    if kind == "causal":
+        return masks.causal(rows, columns)
+    if kind == "window":
+        return masks.window(rows, draw(st.integers(0, 2)), columns)
+    if kind == "padding":
+        batch = draw(st.sampled_from([1, 3]))
+        real = draw(st.lists(st.integers(0, columns), min_size=batch, max_size=batch))
+        return masks.padding(real, columns)
+    lead = draw(st.tuples(st.sampled_from([1, 3]), st.sampled_from([1, 2])))
+    cells = torch.rand(*lead, rows, columns, generator=torch.Generator().manual_seed(0)) > 0.5
+    return masks.Mask(lambda b, h, i, j: cells[b, h, i, j], tuple(cells.shape))
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), length=st.integers(1, 4), keys=st.integers(1, 4))
+def test_masks_compose_as_their_tensors_do(data, length, keys):
+    """An axis of size 1 says the same to all, whatever it is joined with."""
+    one, two, three = (data.draw(stretched_masks(length, keys)) for _ in range(3))
+    a, b, c = one.dense(), two.dense(), three.dense()
+    for mask, expected in [
+        (one & two, a & b),
+        (one | two, a | b),
+        (~one & two, ~a & b),
+        ((one & two) | three, (a & b) | c),
+        (~(one | two) & three, ~(a | b) & c),
+    ]:
+        assert mask.shape == expected.shape
+        assert torch.equal(mask.dense(), expected)
+
+
+def test_a_composed_mask_in_attention():
+    """Windows and padding, both one for each entry of the batch, one of them a single entry."""
+    mask = masks.shifted_window(2, 2, 2, 1) & masks.padding([4, 3], 4)
+    dense = cells(mask, 2, 1, 4, 4)
+    alone = torch.eye(4).bool()  # each cell came from another corner
+    assert torch.equal(dense[0, 0], alone)
+    assert torch.equal(dense[1, 0], alone & torch.tensor([True, True, True, False]))
+    q = torch.randn(2, 3, 4, 8)
+    assert (weights(q, q, mask=mask).masked_select(~dense) == 0).all()
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [masks.causal(4, 6), masks.padding([2, 6], 6) & masks.window(4, 1, 6)],
+    ids=["causal", "composed"],
+)
+def test_a_mask_is_made_where_the_queries_are(mask):
+    assert mask.dense("meta").device.type == "meta"
+    q, k = torch.randn(2, 3, 4, 8, device="meta"), torch.randn(2, 3, 6, 8, device="meta")
+    for flag in (False, True):
+        assert masks.combine(mask, None, flag, q, k).device.type == "meta"
+    assert masks.combine(None, None, True, q, k).device.type == "meta"
+    assert attention(q, k, k, mask=mask).device.type == "meta"
+
+
 def swin_regions(height, width, window, shift):
     """The mask as the official implementation makes it: paint nine regions, cut, compare."""
     painted = torch.zeros(height, width)
@@ -141,8 +205,9 @@ def test_an_unshifted_window_blocks_nothing():
         masks.window(4, 1, 6) | ~masks.causal(4, 6),
         masks.padding([2, 6, 0], 6) & masks.causal(4, 6),
         masks.shifted_window(4, 6, 2),
+        masks.padding([2, 6, 0], 6) & masks.padding([4], 6),
     ],
-    ids=["causal", "window", "padding", "shifted"],
+    ids=["causal", "window", "padding", "shifted", "stretched"],
 )
 def test_the_predicate_is_what_flex_attention_takes(mask):
     batch, heads, length, keys = (1,) * (4 - len(mask.shape)) + mask.shape
@@ -162,6 +227,22 @@ def test_the_predicate_is_what_flex_attention_takes(mask):
         (lambda: masks.padding([-1], 5), ValueError, "from -1 to -1.*0…S"),
         (lambda: masks.shifted_window(7, 8, 4), ValueError, "7×8 picture.*multiples of 4"),
         (lambda: masks.shifted_window(8, 8, 4, 4), ValueError, "shift is 4.*0…3"),
+        (lambda: masks.causal(-1), ValueError, "L is -1.*0 or more"),
+        (lambda: masks.causal(4, -1), ValueError, "S is -1.*0 or more"),
+        (lambda: masks.causal(2.5), TypeError, "L is 2.5.*whole number"),
+        (lambda: masks.window(-5, 1), ValueError, "L is -5.*0 or more"),
+        (lambda: masks.window(5, float("nan")), TypeError, "radius is nan.*whole number"),
+        (lambda: masks.window(5, None), TypeError, "radius is None.*whole number"),
+        (lambda: masks.padding(None, 5), ValueError, "lengths is a NoneType.*one whole number"),
+        (lambda: masks.padding([[1], [2, 3]], 5), ValueError, "lengths is a list.*whole number"),
+        (lambda: masks.padding([1j], 5), ValueError, "complex64.*one whole number"),
+        (lambda: masks.padding([3], None), TypeError, "S is None.*whole number"),
+        (lambda: masks.shifted_window(8, 8, 0), ValueError, "window is 0.*1 or more"),
+        (lambda: masks.shifted_window(8, 8, -4), ValueError, "window is -4.*1 or more"),
+        (lambda: masks.shifted_window(8, 8.0, 4), TypeError, "width is 8.0.*whole number"),
+        (lambda: masks.shifted_window(8, 8, 4, -1), ValueError, "shift is -1.*0 or more"),
+        (lambda: custom(lambda b, h, i, j: j - i).dense(), TypeError, "int64, but a bool tensor"),
+        (lambda: custom(lambda b, h, i, j: True).dense(), TypeError, "bool, but a bool tensor"),
         (lambda: masks.causal(4) & masks.causal(5), ValueError, r"\(4, 4\) and \(5, 5\).*by &"),
         (lambda: masks.causal(4) | torch.ones(4, 4), TypeError, r"by \| with a Tensor.*dense"),
     ],

@@ -1,10 +1,13 @@
 """Recording shows what was used, changes nothing, and leaves nothing behind."""
 
+import contextlib
 import threading
+import warnings
 
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import CheckpointError, checkpoint
 
 from attnlab import record as module
 from attnlab.attention import attention, weights
@@ -138,11 +141,33 @@ def test_names_choose_what_is_recorded():
         ("*.look", ["0.look", "1.look"]),
         (["0.*"], ["0.look"]),
         ([], []),
-        ("nobody", []),
+        ("0.norm", []),  # it exists, but never looks
     ]:
-        with record(model, names) as maps:
+        with warnings.catch_warnings(), record(model, names) as maps:
+            warnings.simplefilter("error")
             model(x)
         assert list(maps) == expected
+
+
+def test_a_name_that_fits_no_module_gets_a_warning():
+    model, x = stack(), torch.randn(3, 5, E)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with record(model, ["1.look", "1.lock"]) as maps:
+            model(x)
+            assert not caught  # at the end only
+    assert list(maps) == ["1.look"]
+    (warning,) = caught
+    assert str(warning.message).startswith("record found no module called '1.lock'")
+    assert str(warning.message).endswith(".")
+    assert warning.filename == __file__  # it points at the block, not into the library
+
+
+def test_an_exception_is_not_drowned_in_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(KeyError), record(stack(), "nobody"):
+            raise KeyError
 
 
 def test_an_exception_restores_everything():
@@ -176,6 +201,59 @@ def test_a_swallowed_exception_does_not_shift_the_paths():
     with record(model) as maps:
         model(torch.randn(3, 5, E))
     assert list(maps) == ["good", ""]
+
+
+def test_a_hook_that_was_there_before_belongs_to_its_module():
+    """`record` enters before the hooks of others: they may look, and they may raise."""
+    model, x = stack(), torch.randn(3, 5, E)
+
+    def look(*_):
+        attention(x, x, x)
+
+    model[0].norm.register_forward_pre_hook(look)
+    with record(model, "0.norm") as maps:
+        model(x)
+    assert list(maps) == ["0.norm"]
+
+
+def test_a_hook_that_raises_does_not_shift_the_paths():
+    class Careful(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bad, self.good = MultiHead(E, H), MultiHead(E, H)
+
+        def forward(self, x):
+            with contextlib.suppress(RuntimeError):
+                self.bad(x)
+            return attention(self.good(x), x, x)
+
+    def stop(*_):
+        raise RuntimeError
+
+    model = Careful()
+    model.bad.register_forward_pre_hook(stop)
+    with record(model) as maps:
+        model(torch.randn(3, 5, E))
+    assert list(maps) == ["good", ""]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_checkpoints_need_the_backward_pass_inside_the_block(inside):
+    layer, x = nn.ModuleDict({"look": MultiHead(E, H)}), torch.randn(3, 5, E, requires_grad=True)
+    layer.forward = lambda x: checkpoint(layer["look"], x, use_reentrant=False)
+    layer(x).sum().backward()
+    expected, x.grad = x.grad, None
+    with record(layer) as maps:
+        out = layer(x)
+        if inside:
+            out.sum().backward()
+    if inside:
+        torch.testing.assert_close(x.grad, expected)
+        assert len(maps["look"]) == 2
+        assert torch.equal(*maps["look"])
+    else:
+        with pytest.raises(CheckpointError):
+            out.sum().backward()
 
 
 def test_blocks_nest():

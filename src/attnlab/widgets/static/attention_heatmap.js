@@ -222,15 +222,23 @@ function render(context) {
     return text;
   }
 
+  /** Words stand beside the map, unless its cells would get small for it and can be much larger above them. */
   function measure(ctx) {
+    const stacked = measured(ctx, true);
+    if (width < 660) return stacked;
+    const beside = measured(ctx, false);
+    return beside.cell < 20 && stacked.cell >= 1.5 * beside.cell ? stacked : beside;
+  }
+
+  function measured(ctx, stacked) {
     const { L, S } = data, narrow = width < 660;
-    const room = narrow ? width : width - 320;
+    const room = stacked ? width : width - 320;
     const small = Math.max(L, S) > 24, size = small ? 11 : 13;
     ctx.font = `${size}px ${FONT}`;
     const labelRoom = narrow ? 64 : 104;
     const rows = queries.map((t) => fit(ctx, visible(t), labelRoom));
     const widest = (list) => Math.max(...list.map((t) => ctx.measureText(t).width));
-    const left = Math.ceil(Math.max(widest(rows), 42)) + 10;
+    const left = Math.ceil(Math.max(1.1 * widest(rows), 42)) + 10; // the chosen one is bold
     const wideStrip = width >= 480 || S <= 8;
     const bits = wideStrip ? 98 : 36;
     const fitted = Math.min((room - left - bits - 4) / S, 400 / L, 56);
@@ -243,7 +251,7 @@ function render(context) {
     const top = flat ? size + 16 : Math.ceil(longest * Math.sin(TILT)) + 18;
     const overhang = flat ? 0 : Math.ceil(longest * Math.cos(TILT)) - cell / 2;
     return {
-      cell, left, top, size, rows, columns, flat, narrow, wideStrip,
+      cell, left, top, size, rows, columns, flat, stacked, wideStrip,
       width: Math.ceil(left + cell * S + Math.max(bits + 4, overhang + 4)), height: Math.ceil(top + cell * L + 3),
       every,
     };
@@ -281,6 +289,7 @@ function render(context) {
   function paint() {
     if (!width || !data) return;
     metrics ??= measure(canvas.getContext("2d"));
+    layout.dataset.stacked = String(metrics.stacked);
     const { L, S } = data, { cell, left, top } = metrics, colours = figure.theme;
     const ctx = context2d(canvas, metrics.width, metrics.height);
     ctx.clearRect(0, 0, metrics.width, metrics.height);

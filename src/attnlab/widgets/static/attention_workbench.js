@@ -83,6 +83,8 @@ function render(context) {
 
   // ---- the matrices, in the order they arise
   const sub = (name, small) => make("span", {}, name, make("sub", {}, small));
+  // Not the letter ᵀ: some fonts draw it like a raised s.
+  const transposed = (name) => make("span", {}, name, make("sup", {}, "T"));
   const KINDS = {
     x: { name: "X", title: () => ["X"], trait: "x", rows: "tokens" },
     w_q: { name: "W_q", title: () => [sub("W", "q")], trait: "w_q" },
@@ -91,11 +93,11 @@ function render(context) {
     q: { name: "Q", title: () => ["Q = X ", sub("W", "q")], rows: "tokens" },
     k: { name: "K", title: () => ["K = X ", sub("W", "k")], rows: "tokens" },
     v: { name: "V", title: () => ["V = X ", sub("W", "v")], rows: "tokens" },
-    scores: { name: "scores", title: () => ["scores = Q Kᵀ"], rows: "tokens", columns: "tokens" },
+    scores: { name: "scores", title: () => ["scores = Q ", transposed("K")], rows: "tokens", columns: "tokens" },
     scaled: { name: "scaled", title: () => [model.get("scaled") ? `÷ √${given.D}` : "not scaled"], rows: "tokens", columns: "tokens" },
     masked: { name: "masked", title: () => ["masked"], rows: "tokens", columns: "tokens" },
-    weights: { name: "weights", title: () => [model.get("temperature") === 1 ? "A = softmax" : `A = softmax(· / ${model.get("temperature").toFixed(2)})`], rows: "tokens", columns: "tokens" },
-    output: { name: "output", title: () => ["output = A V"], rows: "tokens" },
+    weights: { name: "weights", title: () => [model.get("temperature") === 1 ? "α = softmax" : `α = softmax(· / ${model.get("temperature").toFixed(2)})`], rows: "tokens", columns: "tokens" },
+    output: { name: "output", title: () => ["output = α V"], rows: "tokens" },
   };
   const views = {}; // name → {node, title, shape, cells: flat list of elements}
 

@@ -314,7 +314,8 @@ function render(context) {
     const cell = (kind, [key, , order]) => {
       const best = shown.length > 1 && now[key][kind] === Math.min(...shown.map((other) => now[key][other]));
       return make(`td${best ? ".al-p-least" : ""}`, {}, make("span.al-p-order", {}, order(kind)),
-        make("strong", { title: grouped(now[key][kind]) }, (narrow ? compact : grouped)(now[key][kind])), best ? make("span.al-sr", {}, " (least)") : null);
+        make("strong", { title: grouped(now[key][kind]) }, (narrow ? compact : grouped)(now[key][kind])), best ? make("span.al-sr", {}, " (least)") : null,
+        kind === "attention" && key === "operations" ? make("span.al-p-without", {}, "without projections") : null);
     };
     const head = (scope, text) => make("th", { scope }, text);
     const line = (...cells) => make("tr", {}, ...cells);

@@ -40,7 +40,7 @@ export class Sample {
   }
 }
 
-/** Frobenius norm of the softmax's Jacobian, diag(p) − p pᵀ: how much a nudge of the scores moves the weights. */
+/** Frobenius norm of the softmax's Jacobian, diag(α) − α αᵀ: how much a nudge of the scores moves the weights. */
 export function jacobianNorm(p) {
   let square = 0;
   for (let i = 0; i < p.length; i++) square += p[i] * p[i];
@@ -272,14 +272,14 @@ function render(context) {
     ]);
     slope.place.replaceChildren(drawSlope(now, whole, columns === 2 ? Math.round(11 * em) : high));
     fill(slope.words, [
-      ["‖diag(p) − ppᵀ‖", nice(now.gradient), `mean of ${now.rows}`],
+      [make("span", {}, "‖diag(α) − αα", make("sup", {}, "T"), "‖"), nice(now.gradient), `mean of ${now.rows}`],
       ["saturated queries", `${nice(100 * now.saturated, 0)} %`, `norm < ${STILL}`],
     ]);
   }
 
   function fill(node, lines) {
     node.replaceChildren(...lines.map(([name, value, note]) =>
-      make("div", {}, `${name} `, make("strong", {}, value), make("span.al-s-note", {}, ` (${note})`))));
+      make("div", {}, name, " ", make("strong", {}, value), make("span.al-s-note", {}, ` (${note})`))));
   }
 
   // The wide vectors take a moment: make them while nobody waits, a few coordinates at a time.

@@ -1,4 +1,4 @@
-// Softmax bars with a temperature: p_i = exp(z_i / τ) / Σ_j exp(z_j / τ), and sliders for the scores.
+// Softmax bars with a temperature: α_i = exp(s_i / τ) / Σ_j exp(s_j / τ), and sliders for the scores.
 import { button, frame, make, nice, shorten, slider } from "./kit.js";
 import { entropy, softmax } from "./math.js";
 
@@ -11,7 +11,7 @@ export function compute(scores, temperature) {
   return {
     weights, temperature,
     entropy: entropy(weights),
-    largest: scores.flatMap((z, i) => (z === top ? [i] : [])),
+    largest: scores.flatMap((s, i) => (s === top ? [i] : [])),
   };
 }
 
@@ -47,7 +47,7 @@ function render(context) {
   );
 
   const head = make("div.al-t-bar-row.al-t-bar-head", { "aria-hidden": "true" },
-    make("span", {}, "score z"), make("span", {}, "weight p = softmax(z / τ)"));
+    make("span", {}, "score s"), make("span", {}, "weight α = softmax(s / τ)"));
   const list = make("div.al-t-bars", { role: "list" });
   const meaning = make("div");
   const sums = make("div.al-t-sums");
@@ -64,10 +64,10 @@ function render(context) {
       const value = make("span.al-value");
       const star = make("span.al-t-star", { title: "largest weight" });
       const knob = slider({
-        label: shorten(label, 16), min: -reach, max: reach, step: 0.1, value: score, format: (z) => nice(z, 1),
-        input: (z) => {
+        label: shorten(label, 16), min: -reach, max: reach, step: 0.1, value: score, format: (s) => nice(s, 1),
+        input: (s) => {
           const next = [...model.get("scores")];
-          next[i] = z;
+          next[i] = s;
           figure.push("scores", next);
         },
       });
@@ -85,7 +85,7 @@ function render(context) {
   }
   function paint() {
     const scores = model.get("scores");
-    if (scores.length !== rows.length || scores.some((z) => Math.abs(z) > reach)) return rebuild();
+    if (scores.length !== rows.length || scores.some((s) => Math.abs(s) > reach)) return rebuild();
     const now = state();
     if (heat.value !== now.temperature) heat.value = now.temperature;
     for (const { t, node } of presets) node.setAttribute("aria-pressed", String(Math.abs(now.temperature / t - 1) < 1e-6));

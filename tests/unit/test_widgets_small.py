@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from traitlets import TraitError
 
 from attnlab.widgets import PathLength, Quiz, ScaleHistogram, SoftmaxTemperature
 from attnlab.widgets.base import STATIC, FigureError, LiveFigure, bundle
@@ -101,8 +102,13 @@ def test_softmax_takes_lists_numpy_and_torch():
     [
         (["a"], [1, 2], {}, "1 labels and 2 scores"),
         ([], [], {}, "one label for each score"),
-        (["a", "b"], [1, float("inf")], {}, "score 1 is inf"),
-        (["a", "b"], [1, float("nan")], {}, "score 1 is nan"),
+        (["a", "b"], [1, float("inf")], {}, r"scores holds inf at \(1,\)"),
+        (["a", "b"], [1, float("nan")], {}, r"scores holds nan at \(1,\)"),
+        (["a", "b"], [[1, 2]], {}, r"scores has shape \(1, 2\): give a list"),
+        (["a", "b"], [1, 2j], {}, "complex"),
+        (None, [1, 2], {}, "labels is a NoneType: give a list"),
+        (["a", "b"], None, {}, "scores is None: give a list of numbers"),
+        (["a", "b"], "ab", {}, "scores must be an array of numbers"),
         (["a", "b"], [1, 2], {"temperature": 0}, "above 0"),
         (["a", "b"], [1, 2], {"temperature": -2.0}, "temperature is -2"),
         (["a", "b"], [1, 2], {"temperature": float("nan")}, "temperature is nan"),
@@ -120,6 +126,16 @@ def test_softmax_checks_later_changes_too():
     with pytest.raises(FigureError, match="above 0"):
         figure.temperature = 0.0
     assert figure.temperature == 0.1
+    for wrong in ([], [1, 2, 3], torch.zeros(3)):
+        with pytest.raises(FigureError, match=f"2 labels and {len(wrong)} scores"):
+            figure.scores = wrong
+    with pytest.raises(FigureError, match="1 labels and 2 scores"):
+        figure.labels = ["a"]
+    assert (figure.labels, figure.scores) == (["a", "b"], [1, 2])
+    figure.scores = torch.tensor([3.0, 4.0])
+    assert figure.scores == [3, 4]
+    figure.change(labels=["a"], scores=np.array([5]))
+    assert (figure.labels, figure.scores) == (["a"], [5])
 
 
 # --- ScaleHistogram
@@ -139,8 +155,8 @@ def test_scale_histogram_sends_its_choices():
         ({"dims": 48}, "powers of two"),
         ({"dims": 0}, "dims is 0"),
         ({"dims": 2048}, "1024"),
-        ({"keys": 1}, "keys is 1"),
-        ({"keys": 65}, "2 to 64"),
+        ({"keys": 1}, "key_count is 1"),
+        ({"key_count": 65}, "2 to 64"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**32}, "whole number"),
         ({"query": -1}, "counted from 0"),
@@ -149,6 +165,11 @@ def test_scale_histogram_sends_its_choices():
 def test_scale_histogram_says_what_is_wrong(traits, words):
     with pytest.raises(FigureError, match=words):
         ScaleHistogram(**traits)
+
+
+def test_scale_histogram_knows_its_keys_by_the_name_of_the_trait():
+    assert ScaleHistogram(key_count=5).key_count == ScaleHistogram(keys=5).key_count == 5
+    assert "key_count=" in ScaleHistogram.__doc__
 
 
 def test_a_misspelt_argument_is_named():
@@ -182,13 +203,22 @@ def test_path_length_counts_the_tokens_it_is_given():
         ({"layers": ["rnn", "lstm"]}, "'lstm'"),
         ({"layers": []}, "at least one"),
         ({"layers": ["rnn", "rnn"]}, "only once"),
-        ({"layers": "rnn"}, r"\['rnn'\]"),
+        ({"layers": "rnn"}, "one string"),
         ({"tokens": "the cat"}, "one string"),
     ],
 )
 def test_path_length_says_what_is_wrong(traits, words):
     with pytest.raises(FigureError, match=words):
         PathLength(**traits)
+
+
+def test_path_length_is_as_strict_later():
+    with pytest.raises(TraitError, match=r"'n' trait .* expected an int, not the str '8'"):
+        PathLength("8")
+    figure = PathLength()
+    with pytest.raises(FigureError, match="layers is one string"):
+        figure.layers = "rnn"
+    assert figure.layers == ["rnn", "convolution", "attention"]
 
 
 def test_path_length_may_shrink_before_its_places_do():
@@ -273,8 +303,17 @@ def test_quiz_refuses_answers_to_questions_it_does_not_have():
         quiz.answers = {"1": [0]}
     with pytest.raises(FigureError, match="choice 2"):
         quiz.answers = {"0": [2]}
+    with pytest.raises(FigureError, match="give a list of the choices"):
+        quiz.answers = {"0": 1}
     assert quiz.answers == {}
     assert quiz.score == 0
+
+
+def test_quiz_counts_a_choice_that_was_tried_again_only_once():
+    quiz = Quiz([question(False, True, False, True)])
+    quiz.answers = {0: [3, 3, 1, 3, 0]}
+    assert quiz.answers == {"0": [3, 1, 0]}
+    assert quiz.score == 1
 
 
 def test_quiz_shuffles_alike_for_every_reader():

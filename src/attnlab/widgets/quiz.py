@@ -83,6 +83,10 @@ class Quiz(LiveFigure):
                     f'"0" to "{len(self.questions) - 1}".'
                 )
             count = len(self.questions[int(number)]["choices"])
+            if not isinstance(tried, Sequence):
+                raise FigureError(
+                    f"answers[{number!r}] is {tried!r}: give a list of the choices that were tried."
+                )
             for choice in tried:
                 if not isinstance(choice, int) or not 0 <= choice < count:
                     raise FigureError(

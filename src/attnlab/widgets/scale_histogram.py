@@ -14,11 +14,11 @@ class ScaleHistogram(LiveFigure):
     """Histogram of q·k for random q and k of width d, beside the softmax it leads to.
 
     The browser draws standard normal queries and keys from `seed`, so every reader sees the
-    same numbers. `dims` is the width d, `scaled` divides the scores by √d, `keys` is how many
-    keys one query looks at (the trait `key_count`), `query` is the one whose softmax is drawn,
-    and `zoom` lets the histogram's axis follow the bell instead of staying still.
+    same numbers. `dims` is the width d, `scaled` divides the scores by √d, `key_count` is how many
+    keys one query looks at (`keys` for short, when the figure is made), `query` is the one whose
+    softmax is drawn, and `zoom` lets the histogram's axis follow the bell instead of staying still.
 
-    ScaleHistogram(dims=64, scaled=False, keys=16, seed=0)
+    ScaleHistogram(dims=64, scaled=False, key_count=16, seed=0)
     """
 
     figure = "scale_histogram"
@@ -35,8 +35,8 @@ class ScaleHistogram(LiveFigure):
         super().__init__(
             dims=dims,
             scaled=scaled,
-            key_count=keys,
             **{
+                "key_count": keys,
                 "alt": "Histogram of the dot products of random vectors of width d. Their "
                 "variance is d; without the division by √d the softmax beside it puts nearly "
                 "all its weight on one key and its gradient vanishes.",
@@ -56,7 +56,9 @@ class ScaleHistogram(LiveFigure):
     @validate("key_count")
     def _some_keys(self, proposal: Any) -> int:
         if not 2 <= proposal["value"] <= 64:
-            raise FigureError(f"keys is {proposal['value']}: give 2 to 64 keys for each query.")
+            raise FigureError(
+                f"key_count is {proposal['value']}: give 2 to 64 keys for each query."
+            )
         return proposal["value"]
 
     @validate("seed")

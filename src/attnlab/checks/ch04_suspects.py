@@ -46,8 +46,7 @@ SPLIT: Suspects = [
         lambda x, h: split(x, h).mT,
     ),
     (
-        "The tokens were shared out among the heads. Every head sees all tokens; it is their "
-        "width that is cut.",
+        "Every head got the same columns, the first D. Head i takes columns i·D to (i+1)·D − 1.",
         lambda x, h: torch.stack([x] * h, dim=-3)[..., : _width(x, h)],
     ),
     ("The heads are in reverse order.", lambda x, h: split(x, h).flip(-3)),
@@ -88,6 +87,15 @@ MULTI: Suspects = [
         lambda x, q, k, v, o, h: multi_head(x, q, k, v, o, h, 1.0),
     ),
     (
+        "The scores are divided by D, the width of a head. Divide by its root, √D.",
+        lambda x, q, k, v, o, h: multi_head(x, q, k, v, o, h, 1 / _width(x, h)),
+    ),
+    (
+        "The scores are divided by √heads. It is not the number of heads that counts but their "
+        "width, D = E/heads: divide by √D.",
+        lambda x, q, k, v, o, h: multi_head(x, q, k, v, o, h, h**-0.5),
+    ),
+    (
         "The heads stand side by side, but W^O is missing: multiply by `w_o` at the end.",
         lambda x, q, k, v, o, h: merge(_bare(x, q, k, v, h)),
     ),
@@ -104,6 +112,13 @@ MULTI: Suspects = [
         "The split mixes tokens, as a bare reshape does: exercise 4.1 shows how to cut.",
         lambda x, q, k, v, o, h: (
             merge(weights(_cut(x @ q, h), _cut(x @ k, h)) @ _cut(x @ v, h)) @ o
+        ),
+    ),
+    (
+        "Both the cut and the merge are bare reshapes, so a head got whole tokens, and never saw "
+        "the others. Swap heads and tokens after the cut, and back again before you flatten.",
+        lambda x, q, k, v, o, h: (
+            (weights(_cut(x @ q, h), _cut(x @ k, h)) @ _cut(x @ v, h)).reshape(x.shape) @ o
         ),
     ),
     (
@@ -208,6 +223,13 @@ def _strided(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
     return out
 
 
+def _by_heads(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
+    out, width = merged.clone(), merged.shape[-1] // heads
+    for head in gone:
+        out[..., head * heads : head * heads + width] = 0
+    return out
+
+
 def _columns(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
     out = merged.clone()
     out[..., list(gone)] = 0
@@ -228,6 +250,11 @@ KNOCK: Suspects = [
         "Only one column was emptied for each head. A head has D columns: head·D up to "
         "(head + 1)·D.",
         _columns,
+    ),
+    (
+        "The blocks begin at column head·heads. Each head is D = E/heads columns wide, so the "
+        "first column of a head is head·D.",
+        _by_heads,
     ),
     ("It is the wrong way round: the heads in `gone` are the ones that were kept.", _kept),
     ("Nothing was knocked out.", lambda m, heads, gone: m.clone()),

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import warnings
+from fractions import Fraction
 from html.parser import HTMLParser
 from typing import Any
 
@@ -72,6 +73,11 @@ def workbench(n: int = 4, e: int = 3, d: int = 2, v: int = 1, **traits: Any) -> 
         ({"masks": {"m": np.ones((4, 6))}}, r"masks\['m'\] holds float64 numbers, .*bool"),
         ({"masks": {"causal": np.ones((4, 6), bool)}}, r"'causal' is the name of a built-in mask"),
         ({"masks": [np.ones((4, 6), bool)]}, r"masks is a list: give a dict"),
+        ({"masks": np.ones((4, 6), bool)}, r"masks is a ndarray: give a dict"),
+        ({"head_names": np.array(["a", "b"])}, r"2 head_names but 3 heads"),
+        ({"temperature": np.float32(-1)}, r"temperature is -1.0: it must be above 0"),
+        ({"temperature": torch.tensor(torch.inf)}, r"temperature holds inf"),
+        ({"temperature": np.array(1j)}, r"temperature must be .*complex"),
         ({"edited": np.ones((6, 4), bool)}, r"edited has shape \(6, 4\), but the map is \(4, 6\)"),
         ({"edited": np.ones((4, 6))}, r"edited holds float64 numbers"),
     ],
@@ -100,6 +106,8 @@ def test_the_heatmap_refuses_with_a_sentence(traits: dict[str, Any], words: str)
         ({"weights": torch.full((4, 4), -0.1)}, r"holds -0.1 at \(0, 0\).*not negative"),
         ({"weights": [[0.5, float("nan")]]}, r"weights holds nan at \(0, 1\).*finite"),
         ({"weights": [["a", "b"]]}, r"weights must be an array of numbers"),
+        ({"weights": torch.full((4, 4), 0.25 + 1j)}, r"weights must be .*it holds complex numbers"),
+        ({"edited": np.ones((4, 4), bool)}, r"none was given"),
         ({"q": torch.ones(4, 5) / 0, "k": torch.ones(4, 5)}, r"q holds inf at \(0, 0\)"),
     ],
 )
@@ -131,7 +139,8 @@ def test_rows_that_do_not_sum_to_one_are_drawn_with_a_warning() -> None:
         ({"e": 5}, r"x has shape \(4, 5\).*at most 4 numbers"),
         ({"w_q": torch.ones(2, 3)}, r"w_q has shape \(2, 3\), but x has rows of 3 numbers"),
         ({"w_k": torch.ones(3, 4)}, r"w_q \(3, 2\) and w_k \(3, 4\) differ"),
-        ({"w_v": None}, r"w_v is empty"),
+        ({"w_v": None}, r"w_v is None: give an array of numbers"),
+        ({"w_v": torch.ones(3, 0)}, r"w_v is empty"),
         ({"x": torch.full((4, 3), torch.nan)}, r"x holds nan at \(0, 0\)"),
         ({"edited": np.ones((4, 3), bool)}, r"edited has shape \(4, 3\), but 4 tokens need"),
         ({"temperature": -1.0}, r"temperature is -1.0"),
@@ -186,6 +195,18 @@ def test_a_mask_drawn_by_hand_is_the_one_in_force_until_the_map_changes_size() -
     assert np.array_equal(figure.allowed, np.tri(2, dtype=bool))
 
 
+def test_a_mask_drawn_for_the_new_size_comes_with_the_new_map() -> None:
+    figure = heatmap(mask="causal", edited=np.zeros((4, 6), bool))
+    smaller = {"q": torch.ones(2, 5), "k": torch.ones(3, 5), "tokens": "ab", "key_tokens": "uvw"}
+    smaller |= {name: list(smaller[name]) for name in ("tokens", "key_tokens")}
+    with pytest.raises(ValueError, match=r"edited has shape \(4, 6\), but the map is \(2, 3\)"):
+        figure.change(**smaller, edited=np.ones((4, 6), bool))
+    assert figure.allowed.shape == (4, 6)
+    drawn = np.array([[True, False, True], [False, True, True]])
+    figure.change(**smaller, edited=drawn)
+    assert np.array_equal(figure.allowed, drawn)
+
+
 @pytest.mark.parametrize(
     ("make", "choice"),
     [
@@ -225,6 +246,26 @@ def test_traits_that_belong_together_change_together() -> None:
     assert figure.tokens == ["a", "b"]
     with pytest.raises(TypeError, match="does not know token"):
         figure.change(token=[])
+
+
+def test_none_is_refused_where_the_map_would_lose_its_numbers() -> None:
+    vectors, bench = heatmap(), workbench()
+    weights = AttentionHeatmap(np.full((4, 6), 1 / 6), tokens=range(4), key_tokens=range(6))
+    with pytest.raises(ValueError, match="none was given"):
+        weights.weights = None
+    with pytest.raises(ValueError, match="only k was given"):
+        vectors.q = None
+    with pytest.raises(ValueError, match="none was given"):
+        vectors.change(q=None, k=None)
+    with pytest.raises(ValueError, match="x is None: give an array"):
+        bench.x = None
+    assert weights.shape == (1, 4, 6)
+    assert (vectors.shape, vectors.q.shape) == ((3, 4, 6), (3, 4, 5))
+    assert bench.x.shape == (4, 3)
+    for figure in (vectors, bench):
+        figure.edited = np.zeros((4, 6 if figure is vectors else 4), bool)
+        figure.edited = None  # nothing is drawn any more
+        assert figure.allowed.all()
 
 
 def test_a_figure_turns_from_vectors_to_weights() -> None:
@@ -294,6 +335,21 @@ def test_an_array_may_come_from_anywhere(value: Any) -> None:
     figure = workbench(2, 2, 2, 2, x=value)
     assert figure.x.dtype == np.float32
     assert figure.x.tolist() == [[1, 2], [3, 4]]
+
+
+def test_labels_may_be_an_array() -> None:
+    given = {"key_tokens": np.array(list("uvwxyz")), "head_names": np.array(list("xyz"))}
+    figure = heatmap(tokens=np.array(list("abcd")), **given)
+    assert (figure.tokens, figure.key_tokens) == (list("abcd"), list("uvwxyz"))
+    assert figure.head_names == list("xyz")
+
+
+@pytest.mark.parametrize(
+    "half", [0.5, np.float32(0.5), np.array(0.5), torch.tensor(0.5), Fraction(1, 2)]
+)
+def test_a_temperature_may_be_any_real_number(half: Any) -> None:
+    figure = workbench(temperature=half)
+    assert (figure.temperature, type(figure.temperature)) == (0.5, float)
 
 
 # ---- static pages

@@ -65,8 +65,8 @@ def test_the_superposition_figure_draws_the_same_numbers_every_time() -> None:
         ({"importance": [1, 2]}, r"\(4,\) is expected"),
         ({"model": 3}, "from 0 to 2"),
         ({"test": 1.0}, "from 0 to below 1"),
-        ({"active": [True]}, "1 entries for 4 features"),
-        ({"names": ["x"]}, "1 entries for 4 features"),
+        ({"active": [True]}, r"shape \(1,\), but \(4,\) is expected"),
+        ({"names": ["x"]}, r"shape \(1,\), but \(4,\) is expected"),
     ],
 )
 def test_what_the_superposition_figure_refuses(traits: dict, words: str) -> None:

@@ -75,7 +75,10 @@ WRONG = [
         lambda: PositionSimilarity({"a": torch.zeros(4, 4)}, image=np.full((2, 2, 3), 255)),
         "numbers from 255.0 to 255.0",
     ),
-    (lambda: ExtrapolationPlot(["a"], [1, 2], np.zeros((1, 1, 2)), 1), "tasks, encodings, seeds"),
+    (
+        lambda: ExtrapolationPlot(["a"], [1, 2], np.zeros((1, 1, 2)), 1),
+        "3 axes; this figure takes 4",
+    ),
     (lambda: ExtrapolationPlot(["a"], LENGTHS, SCORES, 1), r"make it \(1, 1, 4, 5\)"),
     (
         lambda: ExtrapolationPlot(["a"], [1, 2], np.full((1, 1, 1, 2), 70), 1),
@@ -110,3 +113,5 @@ def test_both_vectors_of_a_dial_may_change_width_together():
 def test_the_plot_starts_at_the_longest_length_with_all_curves():
     figure = figures()["extrapolation_plot"]
     assert (figure.at, figure.shown) == (4, [True] * 3)
+    with pytest.raises(FigureError, match="shown has 2 entries for 3 names"):
+        figure.shown = [True, False]

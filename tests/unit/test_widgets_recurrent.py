@@ -130,6 +130,7 @@ def test_the_recurrent_weights_of_the_gradient_figure_neither_shrink_nor_stretch
         (lambda: BeamTree.from_table(TABLE, width=9), "1 to 5 beams"),
         (lambda: BeamTree.from_table(TABLE, length_penalty=-1.0), "from 0 to 2"),
         (lambda: BeamTree.from_table(TABLE, widest=50), "draws 1 to 6"),
+        (lambda: BeamTree.from_table(TABLE, shown=-1), "shown is -1"),
     ],
 )
 def test_the_tree_refuses_in_words(make, words):

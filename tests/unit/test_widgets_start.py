@@ -22,6 +22,9 @@ def test_events_are_kept_in_order_and_whole():
         Timeline([{**EVENT, "year": "long ago"}])
     with pytest.raises(FigureError, match="at least one"):
         Timeline([])
+    for outside in (-1, 2):
+        with pytest.raises(FigureError, match="there are 2 events, counted from 0"):
+            figure.selected = outside
 
 
 def test_directions_know_their_words():
@@ -33,6 +36,9 @@ def test_directions_know_their_words():
         WordDirections(WORDS, torch.eye(4), start="king", away="man", towards="woman")
     with pytest.raises(FigureError, match="between 0 and 3"):
         figure.amount = -1.0
+    for outside in (-1, 5):
+        with pytest.raises(FigureError, match="there are 5 words, counted from 0"):
+            figure.towards = outside
     with pytest.raises(FigureError, match="finite"):
         figure.vectors = torch.full((5, 5), torch.nan)
 
@@ -50,3 +56,6 @@ def test_the_chopper_says_what_it_cannot_cut():
         Chopper("a", [], picture=landscape(16), sound=torch.zeros(10))
     with pytest.raises(FigureError, match="text, picture or sound"):
         Chopper("a", [], what="video", **given)
+    for wrong in ({"used": -1}, {"patch": 0}, {"frame": 0}):
+        with pytest.raises(FigureError, match="or more"):
+            Chopper("a", [], **wrong, **given)

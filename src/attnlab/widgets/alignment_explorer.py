@@ -35,6 +35,7 @@ class AlignmentExplorer(LiveFigure):
 
     figure = "alignment_explorer"
     _esm, _css = bundle("alignment_explorer"), stylesheet("alignment_explorer")
+    made = ("sentences", "names", "aer", "logs")
 
     sentences = List(Dict()).tag(sync=True)  # source, target, sure, possible; with end marks
     names = List(Unicode()).tag(sync=True)
@@ -56,6 +57,8 @@ class AlignmentExplorer(LiveFigure):
     ):
         if not pairs or not weights:
             raise FigureError("give at least one sentence pair, and the weights of at least one.")
+        if not isinstance(weights, Mapping) or not all(isinstance(pair, Pair) for pair in pairs):
+            raise FigureError('give a list of Pairs and a dict of weights, {"additive": [α, …]}.')
         flat = [_log(name, pairs, given) for name, given in weights.items()]
         unknown = sorted(set(aer or {}) - set(weights))
         if unknown:

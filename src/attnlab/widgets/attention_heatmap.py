@@ -20,6 +20,7 @@ from attnlab.widgets.base import (
     as_array,
     bundle,
     stylesheet,
+    together,
 )
 
 PRESETS = ("none", "causal", "padding", "window")
@@ -76,9 +77,9 @@ class AttentionHeatmap(LiveFigure):
     figure = "attention_heatmap"
     _esm, _css = bundle("attention_heatmap"), stylesheet("attention_heatmap")
 
-    weights = Array((2, 3))
-    q = Array((2, 3))
-    k = Array((2, 3))
+    weights = Array((2, 3), allow_none=True)
+    q = Array((2, 3), allow_none=True)
+    k = Array((2, 3), allow_none=True)
     tokens = Words()
     key_tokens = Words()
     masks = Masks()
@@ -89,7 +90,7 @@ class AttentionHeatmap(LiveFigure):
     padding = Int(1).tag(sync=True)
     head = Int(0).tag(sync=True)
     head_names = Words()
-    edited = Array((2,), "bool")
+    edited = Array((2,), "bool", allow_none=True)
 
     def __init__(
         self,
@@ -108,9 +109,9 @@ class AttentionHeatmap(LiveFigure):
             q=q,
             k=k,
             tokens=tokens,
-            key_tokens=key_tokens or [],
-            masks=masks or {},
-            head_names=head_names or [],
+            key_tokens=[] if key_tokens is None else key_tokens,
+            masks=masks,
+            head_names=[] if head_names is None else head_names,
             **traits,
         )
         if not self.alt:
@@ -140,20 +141,9 @@ class AttentionHeatmap(LiveFigure):
         real = S - self.padding if self.mask == "padding" else S
         return np.broadcast_to(np.arange(S) < real, (L, S)).copy()
 
-    # The traits below depend on each other. traitlets calls this for each one that changes;
-    # inside `change()` it waits until all have their new values.
-    @validate("weights", "q", "k", "tokens", "key_tokens", "masks", "head_names", "mask", "head")
-    def _fits(self, proposal: Any) -> Any:
-        name, value = proposal["trait"].name, proposal["value"]
-        now = {n: getattr(self, n) for n in self._fits_together} | {name: value}
+    @together("weights", "q", "k", "tokens", "key_tokens", "masks", "head_names", "mask", "head")
+    def _fits(self, **now: Any) -> None:
         _check(now)
-        if name == "weights" and value is not None:
-            _warn_of_sums(value)
-        return value
-
-    _fits_together = (
-        "weights", "q", "k", "tokens", "key_tokens", "masks", "head_names", "mask", "head",
-    )  # fmt: skip
 
     @validate("radius", "padding")
     def _not_negative(self, proposal: Any) -> int:
@@ -165,13 +155,18 @@ class AttentionHeatmap(LiveFigure):
 
     @validate("edited")
     def _whole_mask(self, proposal: Any) -> np.ndarray | None:
-        value, (_, *map_shape) = proposal["value"], self.shape
-        if value is not None and list(value.shape) != map_shape:
+        value = proposal["value"]
+        _check_source(self.weights, self.q, self.k)  # without one the map has no size
+        if value is not None and value.shape != self.shape[1:]:
             raise FigureError(
-                f"edited has shape {value.shape}, but the map is {tuple(map_shape)}: "
-                "queries × keys."
+                f"edited has shape {value.shape}, but the map is {self.shape[1:]}: queries × keys."
             )
         return value
+
+    @observe("weights")
+    def _sums(self, _change: Any) -> None:
+        if self.weights is not None:
+            _warn_of_sums(self.weights)
 
     # What was drawn by hand belongs to the map and the preset it was drawn on.
     @observe("weights", "q", "k", "edited", "mask", "radius", "padding")
@@ -180,7 +175,7 @@ class AttentionHeatmap(LiveFigure):
         old, old_on = self._drawn
         stale = drawn_on != old_on and np.array_equal(old, self.edited)
         self._drawn = (self.edited, drawn_on)
-        if self.edited is not None and (stale or self.edited.shape != self.shape[1:]):
+        if stale:
             self.edited = None
 
     _drawn: tuple[Any, Any] = (None, None)
@@ -198,15 +193,7 @@ def _shape(weights: Any, q: Any, k: Any) -> tuple[int, int, int]:
 def _check(now: dict[str, Any]) -> None:
     """Say what does not fit together."""
     weights, q, k = now["weights"], now["q"], now["k"]
-    if (weights is None) == (q is None and k is None):
-        raise FigureError(
-            "give either weights, or q and k: "
-            + ("weights and queries were both given." if weights is not None else "none was given.")
-        )
-    if weights is None:
-        _check_vectors(q, k)
-    else:
-        _check_weights(weights)
+    _check_source(weights, q, k)
     heads, queries, keys = _shape(weights, q, k)
     source = f"weights {weights.shape}" if weights is not None else f"q {q.shape} and k {k.shape}"
     together = "Change both at once with figure.change(...)."
@@ -248,6 +235,18 @@ def _check(now: dict[str, Any]) -> None:
     names = [*PRESETS, *now["masks"]]
     if now["mask"] not in names:
         raise FigureError(f"mask is {now['mask']!r}: choose one of {', '.join(map(repr, names))}.")
+
+
+def _check_source(weights: Any, q: Any, k: Any) -> None:
+    if (weights is None) == (q is None and k is None):
+        raise FigureError(
+            "give either weights, or q and k: "
+            + ("weights and queries were both given." if weights is not None else "none was given.")
+        )
+    if weights is None:
+        _check_vectors(q, k)
+    else:
+        _check_weights(weights)
 
 
 def _check_vectors(q: Any, k: Any) -> None:

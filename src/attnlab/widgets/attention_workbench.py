@@ -14,6 +14,7 @@ from attnlab.widgets.base import (
     Words,
     bundle,
     stylesheet,
+    together,
 )
 
 MOST_TOKENS, MOST_WIDTH = 6, 4  # what stays readable on a slide
@@ -40,7 +41,7 @@ class AttentionWorkbench(LiveFigure):
     temperature = Temperature()
     scaled = Bool(True).tag(sync=True)
     causal = Bool(False).tag(sync=True)
-    edited = Array((2,), "bool")
+    edited = Array((2,), "bool", allow_none=True)
 
     def __init__(self, tokens: Iterable[Any], x: Any, w_q: Any, w_k: Any, w_v: Any, **traits: Any):
         super().__init__(tokens=tokens, x=x, w_q=w_q, w_k=w_k, w_v=w_v, **traits)
@@ -58,12 +59,9 @@ class AttentionWorkbench(LiveFigure):
         n = len(self.tokens)
         return np.tri(n, dtype=bool) if self.causal else np.ones((n, n), dtype=bool)
 
-    @validate("tokens", "x", "w_q", "w_k", "w_v")
-    def _fits(self, proposal: Any) -> Any:
-        name, value = proposal["trait"].name, proposal["value"]
-        now = {n: getattr(self, n) for n in ("tokens", "x", "w_q", "w_k", "w_v")} | {name: value}
+    @together("tokens", "x", "w_q", "w_k", "w_v")
+    def _fits(self, **now: Any) -> None:
         _check(**now)
-        return value
 
     @validate("edited")
     def _whole_mask(self, proposal: Any) -> np.ndarray | None:
@@ -87,7 +85,7 @@ class AttentionWorkbench(LiveFigure):
 def _check(tokens: list[str], x: Any, w_q: Any, w_k: Any, w_v: Any) -> None:
     """Say what does not fit together."""
     for name, value in {"x": x, "w_q": w_q, "w_k": w_k, "w_v": w_v}.items():
-        if value is None or 0 in value.shape:
+        if 0 in value.shape:
             raise FigureError(f"{name} is empty: the workbench needs x, w_q, w_k and w_v.")
         if value.shape[1] > MOST_WIDTH or (name != "x" and value.shape[0] > MOST_WIDTH):
             raise FigureError(

@@ -8,14 +8,16 @@ and talks to Python. On a static page or a slide the same module is mounted on t
 import base64
 import json
 import math
+import numbers
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import numpy as np
 import traitlets
-from traitlets import Unicode
+from traitlets import Unicode, validate
 
 STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
@@ -74,14 +76,16 @@ def _unpack(value: dict[str, Any] | None, _widget: object = None) -> np.ndarray 
 
 
 def as_array(name: str, value: Any, dtype: str = "float32") -> np.ndarray:
-    """Lists, NumPy, torch or a `masks.Mask` as a finite float32 or bool array, or say why not."""
+    """Lists, NumPy, torch or a `masks.Mask` as a finite float or bool array, or say why not."""
     if hasattr(value, "dense"):
         value = value.dense()
     if hasattr(value, "detach"):  # a torch tensor, maybe with a gradient, maybe on a GPU
         value = value.detach().cpu()
-        value = (value.float() if value.is_floating_point() else value).numpy()
+        value = (value.double() if value.is_floating_point() else value).numpy()
     try:
         given = np.asarray(value)
+        if given.dtype.kind == "c":  # astype would drop the imaginary part with a mere warning
+            raise TypeError("it holds complex numbers")
         array = given.astype(dtype)
     except (TypeError, ValueError) as error:
         raise FigureError(
@@ -126,6 +130,22 @@ class Words(traitlets.TraitType):
         return [word.encode("utf-8", "replace").decode("utf-8") for word in words]
 
 
+class Numbers(traitlets.TraitType):
+    """A short list of finite numbers, from lists, NumPy or torch; the page gets a list."""
+
+    info_text = "a list of numbers"
+
+    def __init__(self, **kwargs: Any):
+        super().__init__([], **kwargs)
+        self.tag(sync=True)
+
+    def validate(self, obj: Any, value: Any) -> list[float]:
+        array = as_array(self.name or "the list", _given(self, value), "float64")
+        if array.ndim != 1:
+            raise FigureError(f"{self.name} has shape {array.shape}: give a list of numbers.")
+        return [float(number) for number in array]
+
+
 class Temperature(traitlets.Float):
     """What scores are divided by: a finite number above 0. `instead` says what to do near 0."""
 
@@ -135,7 +155,9 @@ class Temperature(traitlets.Float):
         self.tag(sync=True)
 
     def validate(self, obj: Any, value: Any) -> float:
-        number = super().validate(obj, value)
+        if getattr(value, "ndim", None) == 0:  # one number, of NumPy or torch
+            value = as_array(self.name or "the temperature", value, "float64").item()
+        number = super().validate(obj, float(value) if isinstance(value, numbers.Real) else value)
         if not 0 < number < math.inf:
             raise FigureError(
                 f"{self.name} is {value}: it must be above 0 and finite. {self.instead}".rstrip()
@@ -144,12 +166,15 @@ class Temperature(traitlets.Float):
 
 
 class Array(traitlets.TraitType):
-    """An array trait: takes lists, NumPy and torch, travels as raw bytes (float32 or bool)."""
+    """An array trait: takes lists, NumPy and torch, travels as raw bytes (float32 or bool).
+
+    It begins as None, but None can be given only with allow_none=True.
+    """
 
     info_text = "an array of numbers (nested lists, NumPy or torch)"
 
     def __init__(self, ndim: tuple[int, ...] = (1, 2, 3), dtype: str = "float32", **kwargs: Any):
-        super().__init__(None, allow_none=True, **kwargs)
+        super().__init__(None, **kwargs)
         self.ndims, self.dtype = ndim, dtype
         self.tag(sync=True, to_json=_pack, from_json=_unpack)
 
@@ -167,6 +192,15 @@ class Array(traitlets.TraitType):
             )
         return array
 
+    def _validate(self, obj: Any, value: Any) -> np.ndarray | None:
+        # traitlets shows no None to @validate, but q=None may fit as little as any other q.
+        value = self.validate(obj, value)
+        return value if obj._cross_validation_lock else self._cross_validate(obj, value)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        # Not in `set`: that is how traitlets takes a change back, to None as well.
+        super().__set__(obj, value if self.allow_none else _given(self, value))
+
     def set(self, obj: Any, value: Any) -> None:
         # traitlets compares old and new with ==, which arrays answer element by element.
         new = self._validate(obj, value)
@@ -179,6 +213,30 @@ class Array(traitlets.TraitType):
             obj._notify_trait(self.name, old, new)
 
 
+def _given(trait: traitlets.TraitType, value: Any) -> Any:
+    if value is None:
+        raise FigureError(f"{trait.name} is None: give {trait.info_text}.")
+    return value
+
+
+def together(*names: str) -> Callable[[Callable[..., None]], Any]:
+    """For a method that is given these traits, as they would be, and says what does not fit.
+
+    traitlets calls it for each one that changes; inside `change()` only when all have changed.
+    """
+
+    def checked(check: Callable[..., None]) -> Any:
+        @validate(*names)
+        def fits(self: Any, proposal: Any) -> Any:
+            now = {name: getattr(self, name) for name in names}
+            check(self, **(now | {proposal["trait"].name: proposal["value"]}))
+            return proposal["value"]
+
+        return fits
+
+    return checked
+
+
 class LiveFigure(anywidget.AnyWidget):
     """Base of all live figures. A subclass names its file and declares its traits:
 
@@ -186,9 +244,14 @@ class LiveFigure(anywidget.AnyWidget):
         figure = "dial"                       # static/dial.js, static/dial.css
         _esm, _css = bundle("dial"), stylesheet("dial")
         angle = Float(0.0).tag(sync=True)
+
+    `made` names the traits that the constructor makes from what it is given. They fit each other
+    and are not changed any more.
     """
 
     figure = ""
+    made: tuple[str, ...] = ()
+    _complete = False
     _esm: Any = "export default { render() {} }"
 
     title = Unicode("").tag(sync=True)
@@ -203,6 +266,15 @@ class LiveFigure(anywidget.AnyWidget):
                 f"{type(self).__name__} does not know {', '.join(unknown)}. It knows {known}."
             )
         super().__init__(**traits)
+        self._complete = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._complete and name in self.made:
+            raise FigureError(
+                f"{name} was made together with the figure and cannot change: "
+                f"make another {type(self).__name__}."
+            )
+        super().__setattr__(name, value)
 
     def change(self, **traits: Any) -> None:
         """Change several traits at once: checked together, sent to the page as one message."""

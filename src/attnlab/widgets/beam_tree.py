@@ -54,6 +54,7 @@ class BeamTree(LiveFigure):
 
     figure = "beam_tree"
     _esm, _css = bundle("beam_tree"), stylesheet("beam_tree")
+    made = ("words", "parents", "log_probabilities", "ended", "longest")
 
     words = Words()
     parents = List(Int()).tag(sync=True)
@@ -181,6 +182,12 @@ class BeamTree(LiveFigure):
             )
         return int(proposal["value"])
 
+    @validate("shown")
+    def _some_steps(self, proposal: Any) -> int:
+        if proposal["value"] < 0:  # the page clips to the last step
+            raise FigureError(f"shown is {proposal['value']}: give a count of steps, 0 or more.")
+        return int(proposal["value"])
+
     @validate("length_penalty")
     def _penalty(self, proposal: Any) -> float:
         if not 0 <= proposal["value"] <= 2:
@@ -258,6 +265,10 @@ def _penalise(length: int, alpha: float) -> float:
 
 
 def _check(nodes: Sequence[Node]) -> None:
+    if not isinstance(nodes, Sequence) or not all(isinstance(node, Node) for node in nodes):
+        raise FigureError(
+            "nodes is no list of Nodes: give one, or use BeamTree.from_table or from_model."
+        )
     if len(nodes) < 2:
         raise FigureError(f"the tree has {len(nodes)} nodes: give a begin mark and some words.")
     for i, node in enumerate(nodes):

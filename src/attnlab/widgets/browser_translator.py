@@ -80,6 +80,7 @@ class BrowserTranslator(LiveFigure):
 
     figure = "browser_translator"
     _esm, _css = bundle("browser_translator"), stylesheet("browser_translator")
+    made = ("attending", "fixed", "examples")
 
     attending = Dict().tag(sync=True)
     fixed = Dict().tag(sync=True)

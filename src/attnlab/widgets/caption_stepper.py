@@ -38,6 +38,7 @@ class CaptionStepper(LiveFigure):
 
     figure = "caption_stepper"
     _esm, _css = bundle("caption_stepper"), stylesheet("caption_stepper")
+    made = ("scenes",)
 
     scenes = List(Dict()).tag(sync=True)
     scene = Int(0).tag(sync=True)

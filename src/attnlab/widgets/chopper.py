@@ -33,16 +33,17 @@ class Chopper(LiveFigure):
         self, text: str, merges: Sequence[Sequence[str]], *, picture: Any, sound: Any, **traits: Any
     ):
         super().__init__(
-            text=str(text),
-            merges=[list(pair) for pair in merges],
+            text=text,
+            merges=merges,
             picture=picture,
             sound=sound,
             **{
-                "used": len(merges),
                 "alt": "A text, a picture or a sound, cut into chunks; a slider sets their size.",
                 **traits,
             },
         )
+        if "used" not in traits:
+            self.used = len(self.merges)
 
     @validate("text")
     def _short(self, proposal: Any) -> str:
@@ -63,17 +64,26 @@ class Chopper(LiveFigure):
     @validate("picture")
     def _square(self, proposal: Any) -> Any:
         picture = proposal["value"]
-        if picture is None or picture.shape[0] != 3 or picture.shape[1] != picture.shape[2]:
-            shape = None if picture is None else picture.shape
-            raise FigureError(f"the picture has shape {shape}: give (3, size, size), numbers 0…1.")
+        if picture.shape[0] != 3 or picture.shape[1] != picture.shape[2] or not picture.size:
+            raise FigureError(
+                f"the picture has shape {picture.shape}: give (3, size, size), numbers 0…1."
+            )
         return np.clip(picture, 0, 1)
 
     @validate("sound")
     def _long_enough(self, proposal: Any) -> Any:
         sound = proposal["value"]
-        if sound is None or len(sound) < 100:
-            raise FigureError("the sound is missing or shorter than 100 samples.")
+        if len(sound) < 100:
+            raise FigureError(f"the sound has {len(sound)} samples: it is shorter than 100.")
         return sound
+
+    @validate("used", "patch", "frame")
+    def _counted(self, proposal: Any) -> int:
+        name, value = proposal["trait"].name, proposal["value"]
+        least = 0 if name == "used" else 1
+        if value < least:
+            raise FigureError(f"{name} is {value}: give {least} or more.")
+        return int(value)
 
     @validate("what")
     def _known(self, proposal: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from traitlets import Bool, Int, List, validate
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, as_array, bundle, stylesheet
+from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet, together
 
 
 class ExtrapolationPlot(LiveFigure):
@@ -32,26 +32,27 @@ class ExtrapolationPlot(LiveFigure):
     shown = List(Bool()).tag(sync=True)
 
     def __init__(self, names: Any, lengths: Any, accuracy: Any, trained: int, **traits: Any):
-        words = [str(name) for name in names]
-        points = as_array("lengths", lengths)
-        scores = as_array("accuracy", accuracy)
-        tasks = [str(name) for name in traits.pop("tasks", ["task"])]
-        _check(words, points, scores, tasks)
         super().__init__(
-            names=words,
-            lengths=points,
-            accuracy=scores,
+            names=names,
+            lengths=lengths,
+            accuracy=accuracy,
             trained=trained,
-            tasks=tasks,
             **{
-                "at": len(points) - 1,
-                "shown": [True] * len(words),
+                "tasks": ["task"],
                 "alt": "Accuracy of several positional encodings against the length of the test "
                 "sequence, with the trained length marked: some curves stay up beyond it, others "
                 "fall at once.",
                 **traits,
             },
         )
+        if "at" not in traits:
+            self.at = len(self.lengths) - 1
+        if "shown" not in traits:
+            self.shown = [True] * len(self.names)
+
+    @together("names", "lengths", "accuracy", "tasks", "shown")
+    def _fits(self, **now: Any) -> None:
+        _check(**now)
 
     @validate("trained", "task", "at")
     def _counted(self, proposal: Any) -> int:
@@ -63,16 +64,26 @@ class ExtrapolationPlot(LiveFigure):
         return proposal["value"]
 
 
-def _check(names: list[str], lengths: np.ndarray, accuracy: np.ndarray, tasks: list[str]) -> None:
-    if accuracy.ndim != 4 or 0 in accuracy.shape:
+def _check(
+    names: list[str],
+    lengths: np.ndarray,
+    accuracy: np.ndarray,
+    tasks: list[str],
+    shown: list[bool],
+) -> None:
+    if 0 in accuracy.shape:
         raise FigureError(
             f"accuracy has shape {accuracy.shape}: give (tasks, encodings, seeds, lengths)."
         )
     expected = (len(tasks), len(names), accuracy.shape[2], lengths.size)
-    if accuracy.shape != expected or lengths.ndim != 1:
+    if accuracy.shape != expected:
         raise FigureError(
             f"accuracy has shape {accuracy.shape}, but {len(tasks)} tasks, {len(names)} names and "
             f"{lengths.size} lengths were given: make it {expected}."
+        )
+    if shown and len(shown) != len(names):
+        raise FigureError(
+            f"shown has {len(shown)} entries for {len(names)} names: give True or False for each."
         )
     if accuracy.min() < 0 or accuracy.max() > 1:
         raise FigureError(

@@ -26,6 +26,7 @@ class GradientThroughTime(LiveFigure):
 
     figure = "gradient_through_time"
     _esm, _css = bundle("gradient_through_time"), stylesheet("gradient_through_time")
+    made = ("x", "direction", "rnn_ih", "rnn_hh", "lstm_ih", "lstm_hh")
 
     scale = Float(0.9).tag(sync=True)
     forget = Float(0.0).tag(sync=True)

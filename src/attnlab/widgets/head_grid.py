@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from traitlets import Dict, Int, Unicode, validate
+from traitlets import Dict, Int, Unicode
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet
+from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet, together
 
 MOST_TOKENS, MOST_HEADS = 64, 24
 
@@ -42,8 +42,6 @@ class HeadGrid(LiveFigure):
         **traits: Any,
     ):
         super().__init__(scores=scores, tokens=tokens, notes=dict(notes or {}), **traits)
-        if self.scores is None:
-            raise FigureError("scores is None: give an array of shape (layers, heads, L, L).")
         layers, heads, length, _ = self.scores.shape
         if self.temperatures is None:
             self.temperatures = np.ones((layers, heads), dtype="float32")
@@ -55,21 +53,14 @@ class HeadGrid(LiveFigure):
                 "thumbnails; one is enlarged, with a temperature and a switch to knock it out."
             )
 
-    @validate("scores", "tokens", "temperatures", "knocked", "layer", "head", "query")
-    def _fits(self, proposal: Any) -> Any:
-        name, value = proposal["trait"].name, proposal["value"]
-        _check({n: getattr(self, n) for n in _TOGETHER} | {name: value})
-        return value
-
-
-_TOGETHER = ("scores", "tokens", "temperatures", "knocked", "layer", "head", "query")
+    @together("scores", "tokens", "temperatures", "knocked", "layer", "head", "query")
+    def _fits(self, **now: Any) -> None:
+        _check(now)
 
 
 def _check(now: dict[str, Any]) -> None:
     """Say what does not fit together."""
     scores = now["scores"]
-    if scores is None:
-        return
     layers, heads, length, keys = scores.shape
     if length != keys or not layers or not heads or not length:
         raise FigureError(
@@ -85,7 +76,7 @@ def _check(now: dict[str, Any]) -> None:
     for name in ("temperatures", "knocked"):
         if now[name] is not None and now[name].shape != (layers, heads):
             raise FigureError(
-                f"{name} has shape {now[name].shape}, but one for each head is expected: "
+                f"{name} has shape {now[name].shape}, but one for each head of scores is expected: "
                 f"({layers}, {heads})."
             )
     if now["temperatures"] is not None and not (now["temperatures"] > 0).all():

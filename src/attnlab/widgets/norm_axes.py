@@ -5,7 +5,7 @@ from typing import Any
 
 from traitlets import Enum, Float, Int, validate
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet
+from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet, together
 
 NORMS = ("layer", "batch")
 LARGEST = (6, 8, 12)  # sentences, tokens, features that still fit on a page
@@ -36,28 +36,25 @@ class NormAxes(LiveFigure):
                 **traits,
             },
         )
-        count = self.x.shape[0] * self.x.shape[1]
-        if self.tokens and len(self.tokens) != count:
-            raise FigureError(
-                f"{len(self.tokens)} tokens were given for {count} rows: give one word for each "
-                "row of each sentence, or none."
-            )
-        if not 0 <= self.row < count or not 0 <= self.column < self.x.shape[2]:
-            raise FigureError(
-                f"row {self.row}, column {self.column} was chosen, but there are {count} rows and "
-                f"{self.x.shape[2]} columns, counted from 0."
-            )
 
-    @validate("x")
-    def _fits(self, proposal: Any) -> Any:
-        x = proposal["value"]
-        if x is None or 0 in x.shape or any(n > m for n, m in zip(x.shape, LARGEST, strict=True)):
-            shape = None if x is None else tuple(x.shape)
+    @together("x", "tokens", "row", "column")
+    def _fits(self, x: Any, tokens: list[str], row: int, column: int) -> None:
+        if 0 in x.shape or any(n > m for n, m in zip(x.shape, LARGEST, strict=True)):
             raise FigureError(
-                f"x has shape {shape}, but (sentences, tokens, features) up to {LARGEST} is "
+                f"x has shape {x.shape}, but (sentences, tokens, features) up to {LARGEST} is "
                 "expected, none of them 0: show a part of it."
             )
-        return x
+        count = x.shape[0] * x.shape[1]
+        if tokens and len(tokens) != count:
+            raise FigureError(
+                f"{len(tokens)} tokens were given for {count} rows of x: give one word for each "
+                "row of each sentence, or none."
+            )
+        if not 0 <= row < count or not 0 <= column < x.shape[2]:
+            raise FigureError(
+                f"row {row}, column {column} was chosen, but there are {count} rows and "
+                f"{x.shape[2]} columns, counted from 0."
+            )
 
     @validate("volume")
     def _loud(self, proposal: Any) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from traitlets import Bool, Int, List, Unicode, validate
+from traitlets import Bool, Int, validate
 
 from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesheet
 
@@ -33,7 +33,7 @@ class PathLength(LiveFigure):
     target = Int(7).tag(sync=True)
     width = Int(512).tag(sync=True)
     tokens = Words()
-    layers = List(Unicode(), default_value=list(KINDS)).tag(sync=True)
+    layers = Words()
 
     def __init__(
         self,
@@ -46,22 +46,11 @@ class PathLength(LiveFigure):
         target: int | None = None,
         **traits: Any,
     ):
-        if isinstance(layers, str):
-            raise FigureError(f"layers is the string {layers!r}: give a list, [{layers!r}].")
-        if n is None:
-            n = 8 if isinstance(tokens, str) or not len(tokens) else len(tokens)
-        n = _drawable(n)
-        last = n - 1 if target is None else target
-        for name, place in (("source", source), ("target", last)):
-            if not 0 <= place < n:
-                raise FigureError(f"{name} is {place}: with n={n} tokens, 0 to {n - 1} exist.")
         super().__init__(
-            n=n,
             kernel=kernel,
             tokens=tokens,
-            layers=[str(kind) for kind in layers],
+            layers=layers,
             source=source,
-            target=last,
             **{
                 "alt": "Diagrams of a recurrent, a convolutional and a self-attention layer. "
                 "The path from the first token to the last grows with the distance in the RNN, "
@@ -69,10 +58,19 @@ class PathLength(LiveFigure):
                 **traits,
             },
         )
+        self.n = n if n is not None else len(self.tokens) or 8
+        self.target = self.n - 1 if target is None else target
+        for name in ("source", "target"):
+            if (place := getattr(self, name)) >= self.n:
+                raise FigureError(
+                    f"{name} is {place}: with n={self.n} tokens, 0 to {self.n - 1} exist."
+                )
 
     @validate("n")
-    def _tokens(self, proposal: Any) -> int:
-        return _drawable(proposal["value"])
+    def _drawable(self, proposal: Any) -> int:
+        if not 2 <= proposal["value"] <= LONGEST:
+            raise FigureError(f"n is {proposal['value']}: the figure draws 2 to {LONGEST} tokens.")
+        return int(proposal["value"])
 
     @validate("kernel")
     def _odd(self, proposal: Any) -> int:
@@ -109,9 +107,3 @@ class PathLength(LiveFigure):
         if not kinds or len(set(kinds)) < len(kinds):
             raise FigureError(f"layers is {kinds}: name at least one kind, and each only once.")
         return kinds
-
-
-def _drawable(n: int) -> int:
-    if not 2 <= n <= LONGEST:
-        raise FigureError(f"n is {n}: the figure draws 2 to {LONGEST} tokens.")
-    return n

@@ -22,11 +22,12 @@ class PositionSimilarity(LiveFigure):
 
     figure = "position_similarity"
     _esm, _css = bundle("position_similarity"), stylesheet("position_similarity")
+    made = ("names", "shapes", "tables")
 
     names = Words()
     shapes = List(List(Int())).tag(sync=True)
     tables = Array(ndim=(1,))  # all tables, flat, one after the other
-    image = Array(ndim=(3,))
+    image = Array(ndim=(3,), allow_none=True)
     chosen = Int(0).tag(sync=True)
     place = Int(0).tag(sync=True)
     row = Int(0).tag(sync=True)
@@ -53,10 +54,13 @@ class PositionSimilarity(LiveFigure):
     @validate("image")
     def _image(self, proposal: Any) -> Any:
         image = proposal["value"]
-        if image is not None and (image.shape[2] != 3 or image.min() < 0 or image.max() > 1):
+        if image is None:
+            return None
+        if not image.size or image.shape[2] != 3:
+            raise FigureError(f"image has shape {image.shape}: give (height, width, 3), 0 to 1.")
+        if image.min() < 0 or image.max() > 1:
             raise FigureError(
-                f"image has shape {image.shape} and numbers from {image.min():.1f} to "
-                f"{image.max():.1f}: give (height, width, 3), 0 to 1."
+                f"image has numbers from {image.min():.1f} to {image.max():.1f}: give 0 to 1."
             )
         return image
 

@@ -37,6 +37,7 @@ class Pronouncer(LiveFigure):
 
     figure = "pronouncer"
     _esm, _css = bundle("pronouncer"), stylesheet("pronouncer")
+    made = ("speaker", "examples", "hints")
 
     speaker = Dict().tag(sync=True)
     examples = List(Dict()).tag(sync=True)

@@ -25,6 +25,10 @@ class RNNStepper(LiveFigure):
 
     figure = "rnn_stepper"
     _esm, _css = bundle("rnn_stepper"), stylesheet("rnn_stepper")
+    made = (
+        "cell", "vocabulary", "labels", "embedding", "weight_ih", "weight_hh", "bias_ih", "bias_hh",
+        "weight_out", "bias_out",
+    )  # fmt: skip
 
     tokens = Words()
     vocabulary = Words()
@@ -35,8 +39,8 @@ class RNNStepper(LiveFigure):
     weight_hh = Array(ndim=(2,))
     bias_ih = Array(ndim=(1,))
     bias_hh = Array(ndim=(1,))
-    weight_out = Array(ndim=(2,))
-    bias_out = Array(ndim=(1,))
+    weight_out = Array(ndim=(2,), allow_none=True)
+    bias_out = Array(ndim=(1,), allow_none=True)
     step = Int(0).tag(sync=True)
     muted = List(Int()).tag(sync=True)
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 from traitlets import Bool, Float, Int, validate
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, bundle, stylesheet
+from attnlab.widgets.base import Array, FigureError, LiveFigure, bundle, stylesheet, together
 
 
 class RopeDial(LiveFigure):
@@ -39,22 +38,19 @@ class RopeDial(LiveFigure):
             },
         )
 
-    @validate("q", "k")
-    def _vector(self, proposal: Any) -> np.ndarray:
-        name, value = proposal["trait"].name, proposal["value"]
-        if value is None or len(value) < 2 or len(value) % 2 or len(value) > 24:
-            size = 0 if value is None else len(value)
+    @together("q", "k")
+    def _vectors(self, q: Any, k: Any) -> None:
+        for name, vector in (("q", q), ("k", k)):
+            if not 2 <= len(vector) <= 24 or len(vector) % 2:
+                raise FigureError(
+                    f"{name} has {len(vector)} numbers: give an even number of them, 2 to 24, for "
+                    "1 to 12 clocks."
+                )
+        if len(q) != len(k):
             raise FigureError(
-                f"{name} has {size} numbers: give an even number of them, 2 to 24, for 1 to 12 "
-                "clocks."
+                f"q has {len(q)} numbers and k {len(k)}: give both the same width (later: "
+                "change(q=…, k=…))."
             )
-        other = self.k if name == "q" else self.q
-        if other is not None and len(other) != len(value):
-            raise FigureError(
-                f"{name} has {len(value)} numbers and the other vector {len(other)}: give both "
-                "the same width (later: change(q=…, k=…))."
-            )
-        return value
 
     @validate("base")
     def _base(self, proposal: Any) -> float:

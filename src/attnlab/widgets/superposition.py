@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from traitlets import Bool, Float, Int, List, validate
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, as_array, bundle, stylesheet
+from attnlab.widgets.base import (
+    Array,
+    FigureError,
+    LiveFigure,
+    Numbers,
+    Words,
+    as_array,
+    bundle,
+    stylesheet,
+    together,
+)
 
 SAMPLES = 512
 
@@ -25,11 +35,12 @@ class Superposition(LiveFigure):
 
     figure = "superposition"
     _esm, _css = bundle("superposition"), stylesheet("superposition")
+    made = ("sizes", "luck")
 
     weights = Array((3,))
     bias = Array((2,))
-    sparsity = List(Float()).tag(sync=True)
-    importance = List(Float()).tag(sync=True)
+    sparsity = Numbers()
+    importance = Numbers()
     sizes = Array((2,))
     luck = Array((2,))
     names = Words()
@@ -50,22 +61,20 @@ class Superposition(LiveFigure):
         **traits: Any,
     ):
         weights = as_array("weights", weights)
-        if weights.ndim != 3 or weights.shape[1] != 2 or not 2 <= weights.shape[2] <= 12:
-            raise FigureError(
-                f"weights has shape {weights.shape}, but (models, 2, features) is expected: "
-                "arrows in a plane, 2 to 12 of them."
-            )
+        _check_weights(weights)
         models, _, features = weights.shape
         dice = np.random.default_rng(0)
         super().__init__(
             weights=weights,
-            bias=_shaped("bias", bias, (models, features)),
-            sparsity=_shaped("sparsity", sparsity, (models,)).astype(float).tolist(),
-            importance=_shaped("importance", importance, (features,)).astype(float).tolist(),
+            bias=bias,
+            sparsity=sparsity,
+            importance=importance,
             sizes=dice.random((SAMPLES, features), dtype="float32"),
             luck=dice.random((SAMPLES, features), dtype="float32"),
             names=names if names is not None else [f"feature {i + 1}" for i in range(features)],
-            active=[bool(on) for on in active] if active else [True] + [False] * (features - 1),
+            active=[i == 0 for i in range(features)]
+            if active is None
+            else [bool(on) for on in active],
             **traits,
         )
         if not self.alt:
@@ -74,12 +83,28 @@ class Superposition(LiveFigure):
                 "matrix of their interference and the loss."
             )
 
-    @validate("model")
-    def _known(self, proposal: Any) -> int:
-        count = len(self.sparsity) or len(self.weights) if self.weights is not None else 0
-        if count and not 0 <= proposal["value"] < count:
-            raise FigureError(f"model is {proposal['value']}, but it goes from 0 to {count - 1}.")
-        return int(proposal["value"])
+    @together("weights", "bias", "sparsity", "importance", "names", "active", "model")
+    def _fits(self, weights: np.ndarray, model: int, **rest: Any) -> None:
+        _check_weights(weights)
+        models, _, features = weights.shape
+        if self.luck is not None and features != self.luck.shape[1]:
+            raise FigureError(
+                f"weights has {features} features, but the figure was made for "
+                f"{self.luck.shape[1]}: make another Superposition."
+            )
+        shapes = {"bias": (models, features), "sparsity": (models,)}
+        for name, value in rest.items():
+            expected = shapes.get(name, (features,))
+            if np.shape(value) != expected:
+                raise FigureError(
+                    f"{name} has shape {np.shape(value)}, but {expected} is expected: weights has "
+                    f"{models} models of {features} features."
+                )
+        for share in rest["sparsity"]:
+            if not 0 <= share < 1:
+                raise FigureError(f"sparsity holds {share:g}: a share of zeros is 0 to below 1.")
+        if not 0 <= model < models:
+            raise FigureError(f"model is {model}, but it goes from 0 to {models - 1}.")
 
     @validate("test")
     def _share(self, proposal: Any) -> float:
@@ -89,26 +114,11 @@ class Superposition(LiveFigure):
             )
         return float(proposal["value"])
 
-    @validate("sparsity")
-    def _shares(self, proposal: Any) -> list[float]:
-        for value in proposal["value"]:
-            if not 0 <= value < 1:
-                raise FigureError(f"sparsity holds {value:g}: a share of zeros is 0 to below 1.")
-        return list(proposal["value"])
 
-    @validate("active", "names")
-    def _one_each(self, proposal: Any) -> Any:
-        value, name = proposal["value"], proposal["trait"].name
-        if self.weights is not None and len(value) != self.weights.shape[2]:
-            raise FigureError(
-                f"{name} has {len(value)} entries for {self.weights.shape[2]} features: "
-                "give one for each."
-            )
-        return value
-
-
-def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    array = as_array(name, value)
-    if array.shape != shape:
-        raise FigureError(f"{name} has shape {array.shape}, but {shape} is expected.")
-    return array
+def _check_weights(weights: np.ndarray) -> None:
+    plane = weights.ndim == 3 and len(weights) > 0 and weights.shape[1] == 2
+    if not plane or not 2 <= weights.shape[2] <= 12:
+        raise FigureError(
+            f"weights has shape {weights.shape}, but (models, 2, features) is expected: "
+            "arrows in a plane, 2 to 12 of them."
+        )

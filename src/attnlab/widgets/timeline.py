@@ -25,9 +25,18 @@ class Timeline(LiveFigure):
 
     def __init__(self, events: Sequence[Mapping[str, Any]], **traits: Any):
         super().__init__(
-            events=[dict(event) for event in events],
+            events=events,
             **{"alt": "A timeline of events; a slider walks through them.", **traits},
         )
+
+    @validate("selected")
+    def _an_event(self, proposal: Any) -> int:
+        if not 0 <= proposal["value"] < len(self.events):
+            raise FigureError(
+                f"selected is {proposal['value']}, but there are {len(self.events)} events, "
+                "counted from 0."
+            )
+        return int(proposal["value"])
 
     @validate("events")
     def _complete(self, proposal: Any) -> list[dict[str, Any]]:

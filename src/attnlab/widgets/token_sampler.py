@@ -12,6 +12,7 @@ from attnlab.widgets.base import (
     Words,
     bundle,
     stylesheet,
+    together,
 )
 
 
@@ -45,17 +46,19 @@ class TokenSampler(LiveFigure):
                 **traits,
             },
         )
-        if self.logits is None or 0 in self.logits.shape:
+
+    @together("logits", "tokens", "contexts", "context")
+    def _fits(self, logits: Any, tokens: list[str], contexts: list[str], context: int) -> None:
+        if 0 in logits.shape:
             raise FigureError("logits must be an array (contexts, words) with something in it.")
-        if self.logits.shape != (len(self.contexts), len(self.tokens)):
+        if logits.shape != (len(contexts), len(tokens)):
             raise FigureError(
-                f"logits have shape {self.logits.shape}, but there are {len(self.contexts)} "
-                f"contexts and {len(self.tokens)} tokens: give one row a context and one column a "
-                "token."
+                f"logits have shape {logits.shape}, but there are {len(contexts)} contexts and "
+                f"{len(tokens)} tokens: give one row a context and one column a token."
             )
-        if not 0 <= self.context < len(self.contexts):
+        if not 0 <= context < len(contexts):
             raise FigureError(
-                f"context is {self.context}, but there are {len(self.contexts)}, counted from 0."
+                f"context is {context}, but there are {len(contexts)}, counted from 0."
             )
 
     @validate("top_p")

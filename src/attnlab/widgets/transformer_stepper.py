@@ -33,6 +33,7 @@ class TransformerStepper(LiveFigure):
 
     figure = "transformer_stepper"
     _esm, _css = bundle("transformer_stepper"), stylesheet("transformer_stepper")
+    made = ("model",)
 
     model = Dict().tag(sync=True)
     sentence = Unicode("").tag(sync=True)

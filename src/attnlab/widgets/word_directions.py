@@ -5,7 +5,7 @@ from typing import Any
 
 from traitlets import Bool, Float, Int, validate
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet
+from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet, together
 
 
 class WordDirections(LiveFigure):
@@ -35,35 +35,36 @@ class WordDirections(LiveFigure):
         towards: str,
         **traits: Any,
     ):
-        listed = [str(word) for word in words]
-        places = {}
-        for name, word in (("start", start), ("away", away), ("towards", towards)):
-            if word not in listed:
-                raise FigureError(
-                    f"{name} is {word!r}, which is not among the {len(listed)} words."
-                )
-            places[name] = listed.index(word)
-        if len(listed) < 5:
-            raise FigureError(f"there are {len(listed)} words: give at least 5.")
         super().__init__(
-            words=listed,
+            words=words,
             vectors=vectors,
-            **places,
             **{
                 "alt": "Word arithmetic: choose three words and an amount, and see which words are "
                 "nearest to the result.",
                 **traits,
             },
         )
+        for name, word in (("start", start), ("away", away), ("towards", towards)):
+            if word not in self.words:
+                raise FigureError(
+                    f"{name} is {word!r}, which is not among the {len(self.words)} words."
+                )
+            setattr(self, name, self.words.index(word))
 
-    @validate("vectors")
-    def _one_row_a_word(self, proposal: Any) -> Any:
-        vectors = proposal["value"]
-        if vectors is not None and self.words and len(vectors) != len(self.words):
+    @together("words", "vectors", "start", "away", "towards")
+    def _fits(self, words: list[str], vectors: Any, **places: int) -> None:
+        if len(words) < 5:
+            raise FigureError(f"there are {len(words)} words: give at least 5.")
+        if len(vectors) != len(words) or not vectors.size:
             raise FigureError(
-                f"{len(self.words)} words and {len(vectors)} vectors: give one row for each word."
+                f"{len(words)} words and vectors of shape {vectors.shape}: give one row for each "
+                "word."
             )
-        return vectors
+        for name, place in places.items():
+            if not 0 <= place < len(words):
+                raise FigureError(
+                    f"{name} is {place}, but there are {len(words)} words, counted from 0."
+                )
 
     @validate("amount")
     def _moderate(self, proposal: Any) -> float:

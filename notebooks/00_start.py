@@ -155,7 +155,7 @@ print("nearest:", names[distance.argmin()])
 #
 # ### Looking up is multiplying
 #
-# The table is called an **embedding**. Choosing row 3 of it can be written as a product: a vector that is 1 at place 3 and 0 elsewhere (*one-hot*), times the table.
+# The table is called an **embedding**. Choosing row 3 of it (*woman*: we count from 0) can be written as a product: a vector that is 1 at place 3 and 0 elsewhere (*one-hot*), times the table.
 #
 # $$\underbrace{x}_{(L,\,E)} = \underbrace{\text{onehot}(w)}_{(L,\,V)}\;\underbrace{W}_{(V,\,E)}$$
 #
@@ -216,7 +216,7 @@ HISTORY = [
     (2021, "Rotary positions", "attention", "Su et al. 2021",
      "Queries and keys are rotated by their places. Chapter 5, and chapter 9."),
     (2022, "FlashAttention", "attention", "Dao et al. 2022",
-     "The same attention, computed in blocks that never leave the fast memory. Chapter 9."),
+     "The same attention, computed in blocks, so that the big table of weights is never written to slow memory. Chapter 9."),
     (2023, "Open large language models", "language models", "Touvron et al. 2023",
      "LLaMA and others: the 2017 design with a handful of upgrades. Chapter 9 builds them one by one."),
 ]  # fmt: skip
@@ -336,18 +336,23 @@ for amount in (0.0, 0.5, 1.0, 1.5, 2.0):
 #
 # You will meet this figure in every chapter. **Row: the token that looks. Column: the token that is looked at. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
 #
-# Here each word looks at the words by the similarity of their vectors alone. Point at a cell, or walk with the arrow keys. Then turn the temperature: what happens to a row when it is cold, and when it is hot?
+# Here each word looks at the words by the similarity of their vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then turn the temperature: what happens to a row when it is cold, and when it is hot?
 
 # %% tags=["hide-input"]
 small = ["king", "queen", "paris", "london", "walk", "run"]
 chosen = torch.stack([menu_vectors[menu.index(word)] for word in small])
 AttentionHeatmap(
-    q=12 * chosen,
-    k=12 * chosen,
+    q=6 * chosen,
+    k=6 * chosen,
     tokens=small,
     title="Your first heatmap",
-    caption="Three pairs of words that belong together. Look for the squares of two.",
+    caption="Three pairs of words that belong together. Look for the squares of two: next to itself, each word looks most at its partner.",
 )
+
+# %%
+likeness = chosen @ chosen.T  # (6, 6), the cosines
+second = likeness.argsort(-1, descending=True)[:, 1]  # after itself
+print("second choice:", {a: small[j] for a, j in zip(small, second)})
 
 # %% [markdown]
 # ## 4 · In the open
@@ -523,10 +528,10 @@ for given, (a, b, c, wanted) in zip(answers, puzzles):
 # Nobody told the model about gender or capitals. A guess among 20 thousand words would be right once in 20 thousand. Look at the mistakes: most are near misses.
 
 # %% [markdown]
-# A blind guess would be right once in twenty thousand. Nobody told the model what a capital or a plural is: the directions came out of predicting words from their company ([Mikolov et al. 2013](https://arxiv.org/abs/1301.3781) saw them first). And look at the mistakes:
+# A blind guess would be right once in twenty thousand. Nobody told the model what a capital or a plural is: the directions came out of imitating a larger model that predicts missing words, and of pairs of sentences. (Word vectors had shown them before, [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781).) And look at the mistakes:
 # they are near misses, not nonsense.
 #
-# Here are some of the directions. All vectors are flattened to the plane that shows their differences best.
+# Here are six steps from a male word to its female partner, drawn on paper. *x*: along the mean step. *y*: the direction in which the words differ most otherwise.
 
 # %% tags=["hide-input"]
 couples = [("man", "woman"), ("king", "queen"), ("brother", "sister"), ("uncle", "aunt"), ("father", "mother"), ("actor", "actress")]  # fmt: skip
@@ -547,25 +552,55 @@ for j in range(0, len(flat_words), 2):
         (xs[j], ys[j]),
         arrowprops={"arrowstyle": "->", "color": "#0072B2", "lw": 1.8},
     )
-for label, px, py in zip(flat_words, xs, ys):
-    ax.text(px, py, label, ha="center", va="bottom", size=12)
+lift = {"aunt": 5, "sister": -6, "queen": -7}  # points: out of the way
+for j, word in enumerate(flat_words):
+    head = j % 2 == 1  # tails are named on their left, heads on their right
+    ax.annotate(
+        word,
+        (xs[j], ys[j]),
+        (7 if head else -7, lift.get(word, 0)),
+        textcoords="offset points",
+        ha="left" if head else "right",
+        va="center",
+        size=12,
+    )
 ax.scatter(xs, ys, s=14, color="black", zorder=3)
 ax.set(
     xlabel="along the mean step",
     ylabel="across it",
-    title="Six steps in one direction",
+    title="Six steps, from his word to hers",
 )
-ax.margins(0.12)
+ax.margins(0.18, 0.1)
 figures.show(
     fig,
-    alt="Six arrows from a male word to its female partner. All point the same way.",
-    caption="Every arrow points to the right: the six steps share a direction. They are not equally long, and not parallel to the last degree.",
+    alt="Six arrows from a male word to its female partner. All point to the right; they differ in length and in slope.",
+    caption="That arrows point right proves little: the axis is their own mean. The next cell tests it fairly.",
 )
 
+# %% [markdown]
+# Six steps always share something with their own mean, even six random ones. A fair test compares each step with the sum of the **other five**, and does the same with pairs of random words, a thousand times.
+
+
 # %%
-cosines = F.cosine_similarity(steps, steps.mean(0, keepdim=True), dim=-1)
-print("cosine of each step with the mean step:", cosines)
-print("all above 0.4:", bool((cosines > 0.4).all()))
+def with_the_others(steps):
+    """The cosine of each step with the sum of all others: (..., 6)."""
+    others = steps.sum(-2, keepdim=True) - steps
+    return F.cosine_similarity(steps, others, dim=-1)
+
+
+cosines = with_the_others(steps)
+print("each step with the other five:", cosines)
+print("all above 0.2:", bool((cosines > 0.2).all()))
+
+seed(0)
+ends = V[torch.randint(len(words), (1000, 6, 2))]  # (1000, 6, 2, 384)
+chance = with_the_others(ends[:, :, 1] - ends[:, :, 0])  # (1000, 6)
+print(f"random pairs, on average: {chance.mean().abs():.2f}")
+together = (chance > 0.2).all(-1)
+print("all six above 0.2, in 1000 random draws:", int(together.sum()))
+
+# %% [markdown]
+# So the direction is real: five steps tell you something about the sixth, and random ones tell nothing. It is a tendency, no law: the arrows are neither equally long nor parallel.
 
 # %% [markdown]
 # ## 6 · A popular mistake
@@ -653,7 +688,7 @@ print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
 # %% [markdown]
 # ## 7 · Exercises
 #
-# Two small ones, to meet the checker. Make a mistake on purpose and see what it says.
+# Four, from easy to hard. Make a mistake on purpose and see what the checker says.
 
 # %% [markdown] tags=["exercise"] exercise="00.1"
 # ### Exercise 0.1 ★ · The nearest word (5 min)
@@ -725,9 +760,102 @@ def my_patches(picture, size):
 # %% tags=["check"] exercise="00.2"
 check("00.2", my_patches)
 
-# %% [markdown]
-# The GPU exercise of this chapter, [Meet your device](gpu_00_meet_your_device.ipynb), shows what machine you have and what it is good at.
+# %% [markdown] tags=["exercise"] exercise="00.3"
+# ### Exercise 0.3 ★★ · Byte-pair encoding (15 min)
 #
+# Write `my_glue(parts, pair)`, one step of byte-pair encoding, without looking at part 4. `parts` is a list of pieces, `pair` a tuple of two. Wherever the two stand side by side, they become one piece. Read from left to right, and use every piece once. The result is a new list:
+#
+# `my_glue(["l", "o", "w", "e", "r"], ("e", "r"))` gives `["l", "o", "w", "er"]`.
+#
+# **Guess first:** what should become of `["a", "a", "a"]` with the pair `("a", "a")`?
+
+
+# %% tags=["stub"] exercise="00.3"
+def my_glue(parts, pair):
+    """Every pair of neighbours becomes one piece, left to right."""
+    out, i = [], 0
+    while i < len(parts):
+        found = ...  # do the two pieces from i on equal the pair?
+        step = ...  # how many pieces are used up
+        out.append(...)
+        i += step
+    return out
+
+
+# %% [markdown] tags=["hint"] exercise="00.3"
+# Compare whole pieces, not letters: `("a", "bc")` and `("ab", "c")` spell the same and are different pairs. `tuple(parts[i : i + 2])` is the pair that begins at `i`, and at the end of the list it is too short to be equal to any.
+
+# %% [markdown] tags=["hint"] exercise="00.3"
+# In *a a a* two pairs overlap. The first one takes two pieces, so go on two places further: `["aa", "a"]`. One pass is enough: *aa* and *a* are another pair, for another step.
+
+
+# %% tags=["solution"] exercise="00.3"
+def my_glue(parts, pair):
+    """Every pair of neighbours becomes one piece, left to right."""
+    out, i = [], 0
+    while i < len(parts):
+        found = tuple(parts[i : i + 2]) == pair
+        step = 2 if found else 1
+        out.append("".join(parts[i : i + step]))
+        i += step
+    return out
+
+
+# %% tags=["check"] exercise="00.3"
+check("00.3", my_glue)
+
+# %% [markdown] tags=["exercise"] exercise="00.4"
+# ### Exercise 0.4 ★★★ · All puzzles at once (20 min)
+#
+# `solve` in part 5 takes one puzzle after the other. Write `my_analogy(puzzles, words, table)` for many, with **one** matrix product. It takes a list of $N$ puzzles, each three words *(a, b, c)*; a list of $V$ words; and a table of shape $(V, E)$, one row a word, of any length. It returns a list of $N$ words.
+#
+# As in part 5, scale every row to length 1, and find the word whose row has the largest cosine with $b - a + c$. The three words of the puzzle are left out.
+
+
+# %% tags=["stub"] exercise="00.4"
+def my_analogy(puzzles, words, table):
+    """N puzzles (a, b, c), V words, (V, E) table -> N words."""
+    row = {word: i for i, word in enumerate(words)}
+    given = torch.tensor([[row[w] for w in puzzle] for puzzle in puzzles])
+    unit = ...  # (V, E), every row of length 1
+    target = ...  # (N, E): b − a + c
+    scores = ...  # (N, V)
+    scores = ...  # without the given words
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="00.4"
+# `unit[given]` looks up all rows at once: `given` has shape $(N, 3)$, so the result has shape $(N, 3, E)$. `.unbind(1)` takes it apart along axis 1.
+
+# %% [markdown] tags=["hint"] exercise="00.4"
+# $(N, E)$ times $(E, V)$ is $(N, V)$. The length of $b - a + c$ divides a whole row of scores by one number, so it cannot change which is the largest.
+
+# %% [markdown] tags=["hint"] exercise="00.4"
+# Each puzzle leaves out its own three words: another puzzle may need them. `scores.scatter(1, given, -torch.inf)` writes $-\infty$ into row $n$ at the three places `given[n]`. Why not 0? A cosine can be negative.
+
+
+# %% tags=["solution"] exercise="00.4"
+def my_analogy(puzzles, words, table):
+    """N puzzles (a, b, c), V words, (V, E) table -> N words."""
+    row = {word: i for i, word in enumerate(words)}
+    given = torch.tensor([[row[w] for w in puzzle] for puzzle in puzzles])
+    unit = F.normalize(table, dim=-1)  # (V, E), every row of length 1
+    a, b, c = unit[given].unbind(1)  # (N, 3, E) -> (N, E) each
+    target = b - a + c  # (N, E)
+    scores = target @ unit.T  # (N, V)
+    scores = scores.scatter(1, given, -torch.inf)  # without the given words
+    return [words[i] for i in scores.argmax(-1)]
+
+
+# %% tags=["check"] exercise="00.4"
+check("00.4", my_analogy)
+
+# %% [markdown]
+# ### GPU exercise · Meet your device
+#
+# One more exercise has a notebook of its own: [meet your device](gpu_00_meet_your_device.ipynb). It shows what machine you have, what it is good at, and when a GPU is slower than a CPU.
+
+# %% [markdown]
 # ## 8 · Takeaways
 #
 # 1. A model sees a table $(L, E)$: $L$ tokens, $E$ numbers each. Text, pictures and sounds become such a table in the same way: chop, then project.

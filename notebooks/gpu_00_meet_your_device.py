@@ -116,7 +116,7 @@ figures.show(
     caption="Small products never reach full speed: starting the work takes longer than the work. With a GPU, look for the size at which its line crosses the CPU's.",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 small, large = speed[device][0], max(speed[device])
 print("large matrices run faster than the smallest:", large > small)
 
@@ -136,7 +136,7 @@ by_product = seconds(lambda: one_hot @ table)
 by_look_up = seconds(lambda: F.embedding(ids, table))
 print(f"product {1e3 * by_product:.2f} ms, look-up {1e3 * by_look_up:.2f} ms")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 torch.testing.assert_close(
     one_hot @ table, F.embedding(ids, table), atol=1e-2, rtol=1e-2
 )

@@ -1,4 +1,4 @@
-"""Chapter 0, start here: what its two exercises must satisfy, and what each mistake is called."""
+"""Chapter 0, start here: what its four exercises must satisfy, and what each mistake is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from attnlab.checks.answer import Answer
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.ch00_suspects import ANALOGY, GLUE, Pair, Puzzle, analogy, glue
+from attnlab.checks.compare import a_kind_of, close, numbers, show
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.tokens import patches
@@ -40,6 +41,10 @@ cosines = Exercise(
         (
             "These are distances: small means near. A cosine is a dot product of two directions.",
             lambda query, table: (table - query).norm(dim=-1),
+        ),
+        (
+            "This is 1 minus the cosine, a distance: 0 for the same direction. Return the cosine.",
+            lambda query, table: 1 - unit(table) @ unit(query),
         ),
         (
             "The length of a row is a sum over its entries, the last axis: dim=-1, keepdim=True.",
@@ -172,3 +177,135 @@ def the_order_is_that_of_a_page(answer: Answer) -> None:
     answer.must_match(numbers(3, 4, 6), 2)
     answer.must_match(numbers(2, 6, 3, seed=1), 3)
     answer.must_match(numbers(1, 4, 8, seed=2), 4)
+
+
+# 00.3 ────────────────────────────────────────────────────────────────────────────────────────────
+
+gluing = Exercise(
+    "00.3",
+    title="Byte-pair encoding",
+    call="my_glue(parts, pair)",
+    returns="a list of the pieces, with every pair glued",
+    reference=glue,
+    suspects=GLUE,
+    lesson="Count pairs, glue the commonest, repeat: that is all of byte-pair encoding.",
+)
+
+
+def must_glue(answer: Answer, text: str, pair: Pair, likely: str = "") -> None:
+    """`text` has its pieces between spaces."""
+    parts = text.split()
+    expected = glue(parts, pair)
+    try:
+        seen = answer(parts, pair)
+    except Mistake as mistake:
+        if "in place" in mistake.seen:
+            likely = "`out = list(parts)` makes a new list; `del` and `pop` change the old one."
+            raise Mistake(mistake.seen, likely) from None
+        if not answer.calls or not isinstance(answer.calls[-1].seen, list | tuple):
+            raise
+        seen = answer.calls[-1].seen  # a list, but too long or too short: show it
+    if not close(seen, expected):
+        shown = " ".join(one if isinstance(one, str) else show(one) for one in seen)
+        raise Mistake(
+            f"Of `{text}` with the pair ({', '.join(pair)}), `my_glue` returned {a_kind_of(seen)}: "
+            f"`{shown}`, expected `{' '.join(expected)}`.",
+            likely,
+        )
+
+
+@gluing.property
+def neighbours_become_one_piece(answer: Answer) -> None:
+    must_glue(answer, "l o w e r", ("e", "r"), likely="Glue the two: `e` + `r` is `er`.")
+    must_glue(answer, "l o w e s t", ("l", "o"))
+
+
+@gluing.property
+def every_pair_is_glued(answer: Answer) -> None:
+    must_glue(answer, "s h e s e l l s h e r", ("h", "e"))
+
+
+@gluing.property
+def it_goes_from_left_to_right_and_uses_each_piece_once(answer: Answer) -> None:
+    must_glue(answer, "a a a", ("a", "a"), likely="From left to right, each piece once: aa a.")
+    must_glue(answer, "a a a a a b a a", ("a", "a"))
+
+
+@gluing.property
+def whole_pieces_are_compared(answer: Answer) -> None:
+    must_glue(answer, "b a a b a b", ("a", "b"))
+    must_glue(answer, "th in g th ing i ng", ("th", "ing"))
+    must_glue(answer, "ab c a bc", ("a", "bc"))
+    must_glue(answer, "xa b a b", ("a", "b"))
+
+
+@gluing.property
+def where_there_is_no_pair_nothing_changes(answer: Answer) -> None:
+    must_glue(answer, "c a t", ("a", "c"))
+    must_glue(answer, "c", ("c", "c"))
+    must_glue(answer, "", ("a", "b"), likely="An empty list stays empty.")
+
+
+# 00.4 ────────────────────────────────────────────────────────────────────────────────────────────
+
+puzzling = Exercise(
+    "00.4",
+    title="All puzzles at once",
+    call="my_analogy(puzzles, words, table)",
+    returns="a list with one word for each puzzle",
+    reference=analogy,
+    suspects=ANALOGY,
+    lesson="One product of (N, E) with (E, V) compares all puzzles with all words. Leaving out the "
+    "given words is a choice, and it makes the famous examples work.",
+)
+
+WORDS = ["king", "queen", "man", "woman", "prince", "princess", "boy", "girl"]
+
+
+def meanings() -> Tensor:
+    """(8, 5): royal, female, young, human, and a number that means nothing; uneven lengths."""
+    index = torch.arange(8)
+    royal, female, young = (index % 4 < 2).float(), (index % 2).float(), (index >= 4).float()
+    columns = [royal, female, young, torch.ones(8), torch.zeros(8)]
+    length = torch.tensor([1.0, 0.6, 3.0, 0.8, 1.5, 0.7, 0.5, 2.0])
+    return (torch.stack(columns, dim=-1) + numbers(8, 5, spread=0.15)) * length[:, None]
+
+
+def must_solve(
+    answer: Answer, puzzles: list[Puzzle], words: list[str], table: Tensor, likely: str = ""
+) -> None:
+    seen, expected = answer(puzzles, words, table), analogy(puzzles, words, table)
+    for (a, b, c), one, other in zip(puzzles, seen, expected, strict=True):
+        if not close(one, other):
+            raise Mistake(
+                f"{a} is to {b} as {c} is to {show(one)}: so says yours, expected {other!r}.",
+                likely,
+            )
+
+
+@puzzling.property
+def a_table_with_meaning_gives_the_words_one_expects(answer: Answer) -> None:
+    puzzles: list[Puzzle] = [
+        ("man", "king", "woman"),
+        ("king", "queen", "prince"),
+        ("queen", "woman", "prince"),
+    ]
+    must_solve(answer, puzzles, WORDS, meanings())
+
+
+@puzzling.property
+def a_single_puzzle_works_as_well(answer: Answer) -> None:
+    must_solve(answer, [("man", "woman", "boy")], WORDS, meanings())
+
+
+@puzzling.property
+def all_numbers_are_those_of_the_formula(answer: Answer) -> None:
+    words = list("abcdefghi")
+    puzzles = [(a, b, c) for a, b, c in zip(words, words[1:], words[4:], strict=False)]
+    must_solve(answer, puzzles, words, numbers(9, 4, seed=1) * numbers(9, 1, seed=2).abs())
+
+
+@puzzling.property
+def given_words_stay_out_even_if_all_others_are_far(answer: Answer) -> None:
+    table = torch.tensor([[1.0, 0.0], [-0.6, 0.8], [-0.8, 0.6], [0.9, -0.3], [0.5, -0.9]])
+    must_solve(answer, [("a", "b", "c")], list("abcde"), table)

@@ -76,6 +76,21 @@ def one_speed(k, width):
     return torch.block_diag(*[rotation(k)] * (width // 2))
 
 
+@wrong("05.2", "lacks its minus")
+def forgets_the_minus(k, width):
+    blocks = [rotation(k / 10_000 ** (i / width)) for i in range(0, width, 2)]
+    blocks = [torch.stack([block[0], block[0].flip(0)]) for block in blocks]
+    return torch.block_diag(*blocks)
+
+
+@wrong("05.2", "It belongs to the lower left one")
+def minus_in_the_corner(k, width):
+    flip = torch.tensor([[1.0], [-1.0]])
+    return torch.block_diag(
+        *[rotation(k / 10_000 ** (i / width)) * flip for i in range(0, width, 2)]
+    )
+
+
 @wrong("05.2", "M · PE(0) is not PE(1)")
 def nothing_moves(k, width):
     return torch.eye(width)
@@ -182,6 +197,18 @@ def without_abs(slopes, n, m):
 @wrong("05.4", "The queries are the last L of the S places")
 def from_the_left(slopes, n, m):
     return -slopes.view(-1, 1, 1) * (torch.arange(n)[:, None] - torch.arange(m)).abs()
+
+
+@wrong("05.4", "No mask here: causality is a separate argument")
+def with_a_causal_mask(slopes, n, m):
+    far = (torch.arange(m - n, m)[:, None] - torch.arange(m)).abs()
+    later = torch.full((n, m), -torch.inf).triu(m - n + 1)
+    return -slopes.view(-1, 1, 1) * far + later
+
+
+@wrong("05.4", "Later keys have bias 0 here")
+def only_the_past(slopes, n, m):
+    return -slopes.view(-1, 1, 1) * (torch.arange(m - n, m)[:, None] - torch.arange(m)).relu()
 
 
 @wrong("05.4", "All heads have the same bias")

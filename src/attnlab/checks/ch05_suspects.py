@@ -83,6 +83,21 @@ def _block(angle: float) -> Tensor:
     return torch.stack([torch.stack([cos, sin]), torch.stack([-sin, cos])]).float()
 
 
+def _without_minus(k: int, width: int) -> Tensor:
+    """[cos, sin; sin, cos]"""
+    turned = shift(k, width)
+    corner = torch.arange(0, width, 2)
+    turned[corner + 1, corner] *= -1
+    return turned
+
+
+def _mirrored(k: int, width: int) -> Tensor:
+    """[cos, sin; sin, −cos]"""
+    turned = shift(k, width)
+    turned[1::2] *= -1
+    return turned
+
+
 SHIFT: Suspects = [
     (
         "This matrix moves k places back. The pair is (sin, cos), not (x, y): sin(a + b) = sin a "
@@ -96,6 +111,16 @@ SHIFT: Suspects = [
     (
         "This matrix moves one place, whatever k is.",
         lambda k, width: shift(1, width),
+    ),
+    (
+        "The lower left corner of each block lacks its minus: cos(a + b) = cos a cos b − sin a "
+        "sin b.",
+        _without_minus,
+    ),
+    (
+        "The minus stands in the lower right corner. It belongs to the lower left one: cos(a + b) "
+        "= cos a cos b − sin a sin b.",
+        _mirrored,
     ),
 ]
 
@@ -177,7 +202,22 @@ def _from_the_left(queries: int, keys: int) -> Tensor:
     return torch.arange(keys) - torch.arange(queries)[:, None]
 
 
+def _masked(slopes: Tensor, queries: int, keys: int) -> Tensor:
+    return alibi(slopes, queries, keys).masked_fill(distances(queries, keys) > 0, -torch.inf)
+
+
 ALIBI: Suspects = [
+    (
+        "No mask here: causality is a separate argument. The bias of a later key is −m · distance, "
+        "too.",
+        _masked,
+    ),
+    (
+        "Later keys have bias 0 here. Their distance counts as well: −m · |j − i|.",
+        lambda slopes, queries, keys: (
+            slopes[:, None, None] * distances(queries, keys).clamp(max=0)
+        ),
+    ),
     (
         "Far keys are rewarded here. A bias is added to the scores, so it must be negative.",
         lambda slopes, queries, keys: -alibi(slopes, queries, keys),

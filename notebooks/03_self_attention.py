@@ -1472,7 +1472,7 @@ def by_distance(
 LOOK = {"self-attention": "C0o-", "GRU": "C1s-", "convolution": "C2v-"}
 LOOK["RNN"] = LOOK["GRU"]
 distances = {name: by_distance(model) for name, model in readers.items()}
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.4), sharey=True)
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.0), sharey=True)
 for name, shares in curves.items():
     axes[0].plot(SIZES, shares, LOOK[name], label=name)
     axes[1].plot(
@@ -1799,7 +1799,7 @@ for n, d in SIZES_ND:
 lengths = [16, 32, 64, 128, 256, 512, 1024, 2048]
 seed(0)
 matrices = torch.randn(4, WIDTH, WIDTH) / math.sqrt(WIDTH)
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.4), sharex=True)
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.0), sharex=True)
 counted = [operations(n, WIDTH) for n in lengths]
 measured = []
 with torch.no_grad():
@@ -1842,7 +1842,9 @@ for ax, values, unit in (
     )
     ax.minorticks_off()
 axes[1].set_xlabel("tokens $N$")
-axes[0].text(2 * WIDTH, counted[-1][1], "$N = 2D$ ", color="grey", ha="right")
+axes[0].text(
+    2 * WIDTH, counted[-1][1] / 4, "$N = 2D$ ", color="grey", ha="right"
+)
 axes[0].set_title("Counted, D = 64")
 axes[1].set_title("Timed on this machine")
 axes[0].legend(fontsize=11, loc="lower right", frameon=True, framealpha=1)
@@ -1932,7 +1934,7 @@ print(f"middle of 72 heads: {middle:.2f}   most symmetric head: {most:.2f}")
 # ## $q_i \cdot k_j = x_i\, W_q W_k^\top x_j^\top$: a learned question
 
 # %% tags=["hide-input", "fragment"]
-fig, axes = plt.subplots(2, 1, figsize=(5.4, 6.0), height_ratios=[5, 4])
+fig, axes = plt.subplots(2, 1, figsize=(5.4, 5.2), height_ratios=[5, 4])
 ours = LAYER * 12 + HEAD
 axes[0].scatter(there[ours], back[ours], s=14, alpha=0.7)
 low, high = (

@@ -78,7 +78,8 @@ words = sorted(
 number = {word: i for i, word in enumerate(words)}
 i = number["king"]
 print(f"{len(words):,} words; king is number {i:,}")
-print("its neighbours:", words[i - 3 : i], words[i + 1 : i + 4])
+print("before it:", words[i - 3 : i])
+print("behind it:", words[i + 1 : i + 4])
 
 # %% [markdown]
 # A network that thinks in such numbers finds *kinetic* similar to *king*. How bad is that? Take pairs of words that belong together, and 500 strangers.
@@ -352,7 +353,8 @@ AttentionHeatmap(
 # %%
 likeness = chosen @ chosen.T  # (6, 6), the cosines
 second = likeness.argsort(-1, descending=True)[:, 1]  # after itself
-print("second choice:", {a: small[j] for a, j in zip(small, second)})
+print("word:         ", *small)
+print("second choice:", *(small[j] for j in second))
 
 # %% [markdown]
 # ## 4 · In the open
@@ -395,7 +397,7 @@ def learn(text, count):
 ours = learn(STORY, 60)
 assert ours == tokens.learn_merges(STORY, 60)
 print("first merges:", *("+".join(pair) for pair in ours[:6]))
-print(tokens.pieces("the older cat was resting by the coldest water", ours))
+print(*tokens.pieces("the older cat was resting by the coldest water", ours))
 
 # %% [markdown]
 # The endings *er*, *ing* and *est* are found without any grammar, because they are common. Large models use the same idea: GPT-2 has 50,257 pieces, learned on gigabytes of text ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)).

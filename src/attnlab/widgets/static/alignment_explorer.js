@@ -84,7 +84,7 @@ function render(context) {
     tabindex: 0, role: "application", "aria-label": "Alignment map. Arrow keys choose a target word.",
   });
   const readout = make("div.al-readout.al-ae-words");
-  const error = make("div.al-ae-error");
+  const error = make("div.al-ae-error.al-aloud");
   const side = make("div.al-ae-side", {}, readout, error, legend());
   const layout = make("div.al-ae-layout", {}, map, side);
   figure.body.append(layout);
@@ -149,7 +149,7 @@ function render(context) {
     menu.value = model.get("sentence");
     rings.value = model.get("gold");
     error.textContent = `This sentence: error rate ${nice(now.aer)}, weight on gold links ${nice(now.onGold, 2)}.`;
-    if (word < 0) readout.replaceChildren(make("p", {}, "Point at a French word, or press an arrow key, to see where it looks."));
+    if (word < 0) readout.replaceChildren(make("p.al-hint", {}, "Point at a French word, or press an arrow key, to see where it looks."));
     else readout.replaceChildren(make("p.al-ae-asks", {}, make("bdi", {}, shorten(visible(one.target[word]), 24)), " looks at"), ...bars(one, word), gold(one, word));
   }
 

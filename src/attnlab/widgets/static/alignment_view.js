@@ -259,6 +259,7 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     } else if (any) paintMap();
     readout.hidden = !any;
     readout.textContent = describe();
+    readout.classList.toggle("al-hint", selected() < 0);
   }
 
   const rowAt = (event) => {

@@ -138,7 +138,7 @@ function render(context) {
     picture.replaceChildren(...edges, ...boxes);
 
     status.textContent = now.shown === 0 ? "Before the first word there is one beginning: nothing." : now.shown < now.steps
-      ? `Step ${now.shown} of ${now.steps}: of all continuations the ${K === 1 ? "best one is" : `${K} best open ones are`} kept. Finished sentences so far:`
+      ? `Step ${now.shown} of ${now.steps}: of all continuations the ${K === 1 ? "best one is" : `${K} best open ones are`} kept. Finished sentences so far:${now.endings.length ? "" : " none yet"}`
       : `Done after ${now.steps} steps. Finished sentences, best score first:`;
     list.replaceChildren(...now.endings.map((text, i) => make("li", {},
       make("span.al-b-said", {}, `${i === 0 && now.shown === now.steps ? "★ " : ""}${shorten(text || "(nothing)", 160)}`),

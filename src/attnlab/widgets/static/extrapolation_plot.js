@@ -40,7 +40,7 @@ function render(context) {
   });
   figure.controls.append(task, at);
   const picks = make("div.al-xp-picks", { role: "group", "aria-label": "Encodings" });
-  const plotPlace = make("div"), table = make("table.al-xp-table"), readout = make("div.al-readout", { "aria-live": "polite" });
+  const plotPlace = make("div"), table = make("table.al-xp-table"), readout = make("div.al-readout");
   const grid = make("div.al-xp-grid", {}, plotPlace, make("div.al-xp-side", {}, table));
   figure.body.append(picks, grid, readout);
 

@@ -95,9 +95,9 @@ function render(context) {
     return { kind, title, canvas, node: make("div.al-g-pane", {}, title, make("div.al-g-scroll", {}, canvas)) };
   });
   const readout = make("div.al-readout");
-  figure.body.append(scroll, make("div.al-g-panes", {}, ...panes.map((p) => p.node)), readout);
+  figure.body.append(make("div.al-g-both", {}, scroll, make("div.al-g-panes", {}, ...panes.map((p) => p.node))), readout);
 
-  let thumbs = [];
+  let thumbs = [], centred = null;
   function choose(layer, head, focus = false) {
     figure.push("layer", layer);
     figure.push("head", head);
@@ -108,7 +108,7 @@ function render(context) {
     [N, H, L] = scores.shape;
     maps = null;
     asking.fill(Array.from({ length: L }, (_, i) => [i, `${i + 1} ${shorten(word(i))}`]));
-    grid.style.gridTemplateColumns = `auto repeat(${H}, minmax(2.4em, 1fr))`;
+    grid.style.gridTemplateColumns = `auto repeat(${H}, minmax(2.3em, 1fr))`;
     const heads = [make("span")], notes = model.get("notes") ?? {};
     for (let h = 0; h < H; h++) heads.push(make("span.al-g-axis", { "aria-hidden": "true" }, String(h)));
     thumbs = [];
@@ -178,6 +178,11 @@ function render(context) {
       pen.stroke();
     }
   }
+  /** Scroll to the chosen head, where the grid is wider than the screen. */
+  function centre() {
+    const { node } = thumbs[at(model.get("layer"), model.get("head"))];
+    scroll.scrollLeft = node.offsetLeft - scroll.clientWidth / 2 + node.offsetWidth / 2;
+  }
   function paint(all = false) {
     const now = state(), here = at(now.layer, now.head);
     for (const [i, thumb] of thumbs.entries()) {
@@ -187,6 +192,8 @@ function render(context) {
       thumb.node.setAttribute("aria-pressed", String(i === here));
       thumb.node.classList.toggle("al-g-out", !now.alive[thumb.n][thumb.h]);
     }
+    if (centred !== here) centre();
+    centred = here;
     const alive = now.alive[now.layer].reduce((a, b) => a + b, 0), dead = !now.alive[now.layer][now.head];
     if (heat.value !== now.temperature) heat.value = now.temperature;
     out.value = dead;
@@ -208,6 +215,7 @@ function render(context) {
   figure.on(["temperatures", "knocked", "layer", "head", "query"], () => figure.schedule(paintNow));
   figure.on(["scores", "tokens", "notes"], () => figure.schedule(rebuild));
   figure.onTheme(() => paint(true));
+  figure.onResize(centre);
   function paintNow() { paint(); }
   function rebuild() {
     build();

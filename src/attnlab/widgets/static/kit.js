@@ -95,8 +95,10 @@ export function palette(theme) {
     line: dark ? "#3b4350" : "#d5d9de",
     blocked: dark ? "#0c0e12" : "#e9e9e4",
     background: dark ? "#14181f" : "#ffffff",
-    // Okabe–Ito, without the yellow that vanishes on white.
-    series: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"],
+    // After Okabe–Ito: each at least 3:1 on the background, and apart for colour-blind readers.
+    series: dark
+      ? ["#2E7DE6", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+      : ["#005299", "#B24D00", "#008561", "#A6628F", "#CC8500", "#419CD9"],
   };
 }
 
@@ -164,7 +166,7 @@ export function frame({ model, el }, { name, numbers }) {
       schedule(save);
     },
     /** Say something to a screen reader. */
-    say: (text) => { live.textContent = text; },
+    say: (text) => { spoke = performance.now(); live.textContent = text; },
     onTheme: (callback) => themed.push(callback),
     /** Call `callback(width)` when the body's width changes. */
     onResize: (callback) => {
@@ -183,6 +185,20 @@ export function frame({ model, el }, { name, numbers }) {
     event.stopPropagation();
     if (event.key === "Escape" && !event.defaultPrevented) event.target.blur();
   });
+  // When the controls come to rest, a screen reader hears the readout (no hints), unless the figure has just spoken itself.
+  let resting = 0, spoke = -Infinity;
+  const readAloud = () => {
+    const readout = root.querySelector(":is(.al-readout, .al-aloud):not([role=status], .al-hint, :has(.al-hint))");
+    if (!readout?.checkVisibility() || performance.now() - spoke < 1000) return;
+    const text = readout.innerText.replace(/\s+/g, " ");
+    if (text !== live.textContent) live.textContent = text;
+  };
+  for (const event of ["input", "change", "click"])
+    handle.listen(root, event, () => {
+      clearTimeout(resting);
+      resting = setTimeout(readAloud, 700);
+    });
+  undo.push(() => clearTimeout(resting));
   const themed = [];
   const retheme = () => {
     const theme = pageTheme();

@@ -52,7 +52,7 @@ function render(context) {
 
   const dials = make("div.al-rd-dials");
   const curve = make("div");
-  const readout = make("div.al-readout", { "aria-live": "polite" });
+  const readout = make("div.al-readout");
   figure.body.append(dials, make("div.al-rd-title", {}, "The score for every distance"), curve, readout);
 
   function dial(now, pair, side, em, scale) {

@@ -34,7 +34,7 @@ function render(context) {
   figure.controls.append(walk, back, forth, pick);
 
   const line = make("div.al-tl-line");
-  const card = make("div.al-tl-card.al-readout", { "aria-live": "polite" });
+  const card = make("div.al-tl-card.al-readout");
   figure.body.append(line, card);
 
   let knob = null, built = "";

@@ -58,7 +58,7 @@ function render(context) {
 
   const list = make("div.al-wd-list", { role: "list", "aria-label": "Nearest words" });
   const plane = svg("svg", { class: "al-wd-plane", viewBox: "0 0 320 240", role: "img", "aria-label": "The words in a plane" });
-  const formula = make("div.al-wd-formula");
+  const formula = make("div.al-wd-formula.al-aloud");
   figure.body.append(formula, make("div.al-wd-both", {}, list, plane));
 
   function draw(now) {

@@ -224,16 +224,23 @@ function render(context) {
 
   /** Words stand beside the map, unless its cells would get small for it and can be much larger above them. */
   function measure(ctx) {
-    const stacked = measured(ctx, true);
+    const stacked = labelled(ctx, true);
     if (width < 660) return stacked;
-    const beside = measured(ctx, false);
+    const beside = labelled(ctx, false);
     return beside.cell < 20 && stacked.cell >= 1.5 * beside.cell ? stacked : beside;
   }
 
-  function measured(ctx, stacked) {
+  /** Small letters where they save a label. */
+  function labelled(ctx, stacked) {
+    const large = Math.max(data.L, data.S) > 24 ? null : measured(ctx, stacked, 13);
+    if (large?.every === 1) return large;
+    const small = measured(ctx, stacked, 11);
+    return small.every === 1 ? small : large ?? small;
+  }
+
+  function measured(ctx, stacked, size) {
     const { L, S } = data, narrow = width < 660;
     const room = stacked ? width : width - 320;
-    const small = Math.max(L, S) > 24, size = small ? 11 : 13;
     ctx.font = `${size}px ${FONT}`;
     const labelRoom = narrow ? 64 : 104;
     const rows = queries.map((t) => fit(ctx, visible(t), labelRoom));

@@ -6,7 +6,7 @@
 #   attnlab:
 #     number: 0
 #     title: Start here
-#     minutes: 60
+#     minutes: 85
 #     summary: Chop anything into tokens, give each token a vector, and find directions that mean something. Plus a map of the course, its notation, and how to work with it.
 # ---
 

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from itertools import chain
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
+from attnlab.widgets import HeadGrid
 from tests.browser.live import Live, settle
 from tests.browser.twins import kinds
 
@@ -85,3 +87,25 @@ def test_colours_of_the_reader_show_what_is_chosen(
         for part in ("bar", "track")
     )
     assert bar != track
+
+
+def test_the_chosen_head_is_on_the_screen_of_a_phone(
+    page: Page, made_page: Callable[..., Page]
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    heads = 12
+    made_page(HeadGrid(np.zeros((2, heads, 3, 3)), tokens=list("abc"), head=heads - 1))
+    scroll = page.locator(".al-g-scroll").first
+    seen = """scroll => {
+      const [all, one] = [scroll, scroll.querySelector("[aria-pressed=true]")]
+        .map((node) => node.getBoundingClientRect());
+      return one.left >= all.left && one.right <= all.right;
+    }"""
+    assert scroll.evaluate("node => node.scrollWidth > node.clientWidth"), "there is room for all"
+    assert scroll.evaluate(seen)
+    page.locator("[aria-pressed=true]").focus()
+    for _ in range(heads - 1):
+        page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert page.locator("[aria-pressed=true]").get_attribute("aria-label") == "Layer 0, head 0"
+    assert scroll.evaluate(seen)

@@ -602,7 +602,7 @@ for ax, (title, where) in zip(
     axes[1:], (("1-D, row by row", flat), ("2-D", grid))
 ):
     likeness = F.cosine_similarity(where, where[4, 5], dim=-1)  # (R, C)
-    ax.imshow(likeness, cmap="cividis")
+    ax.imshow(likeness)
     ax.set_title(title, fontsize=12)
 for ax in axes:
     ax.add_patch(
@@ -620,7 +620,7 @@ axes[0].set_ylabel("row")
 figures.show(
     fig,
     alt="A small landscape with one patch outlined, and two maps of similarity to that patch. Row by row, only the patch's own "
-    "row is bright; in two dimensions a round neighbourhood and a cross through it are.",
+    "row is dark; in two dimensions a round neighbourhood and a cross through it are.",
     caption="Similarity of all patches to the outlined one. Look at the patch below it: foreign in 1-D, a neighbour in 2-D.",
 )
 

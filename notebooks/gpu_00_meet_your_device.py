@@ -107,8 +107,9 @@ ax.set(
     xscale="log",
     yscale="log",
 )
+figures.plain_ticks(ax.yaxis)
 ax.set_xticks(sizes, [str(n) for n in sizes])
-ax.minorticks_off()
+ax.xaxis.minorticks_off()
 ax.legend()
 figures.show(
     fig,

@@ -192,14 +192,14 @@ figures.heatmap(
     alpha,
     rows=[*pair.target, "(end)"],
     columns=[*pair.source, "(end)"],
-    title="Where RNNsearch looks, the longest of fifty sentences",
+    title="Where RNNsearch looks",
     row_label="French",
     column_label="English",
 )
 figures.show(
     fig,
     alt="Attention weights of RNNsearch on one test sentence.",
-    caption="A short training leaves grey clouds where words are rare. A long one makes an alignment of it.",
+    caption="The longest of fifty test sentences. A short training leaves pale clouds where words are rare. A long one makes an alignment of it.",
 )
 
 # %%

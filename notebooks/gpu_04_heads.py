@@ -129,8 +129,9 @@ ax.set(
     ylabel="milliseconds",
     title="Attention at equal width",
 )
+figures.plain_ticks(ax.yaxis)
 ax.set_xticks(HEADS, [str(h) for h in HEADS])
-ax.minorticks_off()
+ax.xaxis.minorticks_off()
 ax.legend()
 figures.show(
     fig,

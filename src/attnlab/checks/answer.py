@@ -258,10 +258,15 @@ def describe(names: list[str], given: tuple[Any, ...]) -> str:
 
 
 def _instead(name: str, value: Any) -> str:
-    """How to make a new tensor where an old one was changed."""
+    """How to make a new tensor or list where an old one was changed."""
     if isinstance(value, Tensor) and kind(value) == "bool":
         return (
             f"`{name} = {name} | other` makes a new mask; `{name}[0] = True` changes the old one."
+        )
+    if isinstance(value, list):
+        return (
+            f"`out = list({name})` makes a new list; `{name}[0] = …`, `append`, `pop` and `del` "
+            "change the old one."
         )
     return (
         f"`{name} = {name} / 2` makes a new tensor; `{name} /= 2`, `{name}[0] = 2` and "

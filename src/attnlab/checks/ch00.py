@@ -199,10 +199,8 @@ def must_glue(answer: Answer, text: str, pair: Pair, likely: str = "") -> None:
     try:
         seen = answer(parts, pair)
     except Mistake as mistake:
-        if "in place" in mistake.seen:
-            likely = "`out = list(parts)` makes a new list; `del` and `pop` change the old one."
-            raise Mistake(mistake.seen, likely) from None
-        if not answer.calls or not isinstance(answer.calls[-1].seen, list | tuple):
+        gave_a_list = answer.calls and isinstance(answer.calls[-1].seen, list | tuple)
+        if "in place" in mistake.seen or not gave_a_list:
             raise
         seen = answer.calls[-1].seen  # a list, but too long or too short: show it
     if not close(seen, expected):

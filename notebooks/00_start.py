@@ -552,7 +552,7 @@ for j in range(0, len(flat_words), 2):
         "",
         (xs[j + 1], ys[j + 1]),
         (xs[j], ys[j]),
-        arrowprops={"arrowstyle": "->", "color": "#0072B2", "lw": 1.8},
+        arrowprops={"arrowstyle": "->", "color": "C0", "lw": 1.8},
     )
 lift = {"aunt": 5, "sister": -6, "queen": -7}  # points: out of the way
 for j, word in enumerate(flat_words):

@@ -115,6 +115,10 @@ def test_printed_maps_have_the_colours_of_live_ones():
     live = [[int(c) for c in stop.split(",")] for stop in re.findall(r"\[([^]]+)\]", stops[1])]
     places = np.linspace(0, 1, len(live))
     np.testing.assert_allclose(255 * figures.WEIGHTS(places)[:, :3], live, atol=1)
+    series = re.search(r"series: dark\n.*\n +: \[(.*)\],", kit)
+    assert series
+    names = ("blue", "red", "green", "purple", "orange", "sky")
+    assert re.findall(r"#\w+", series[1]) == [figures.COLOURS[name] for name in names]
 
 
 def test_a_short_logarithmic_axis_can_be_read():

@@ -72,7 +72,7 @@ function render(context) {
     step("1", "Project", "boxed numbers are yours to edit", project),
     step("2", "Compare", "every query with every key", chain),
     step("3", "Mix", "the values", mix));
-  const readout = make("div.al-readout.al-sum", { role: "status" });
+  const readout = make("div.al-readout.al-sum");
   figure.body.append(bench);
   figure.body.after(readout); // outside the part that scrolls sideways, so that it can stick to the screen's edge
   const hint = "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked scores to mask.";

@@ -124,7 +124,7 @@ function render(context) {
     const name = make("span", {}, title);
     const heading = make("div.al-s-panel-title", {}, name);
     const place = make("div.al-s-plot");
-    const words = make("div.al-s-panel-words");
+    const words = make("div.al-s-panel-words.al-aloud");
     return { node: make(`div.al-s-panel.al-s-${kind}`, {}, heading, place, words), heading, name, place, words };
   };
   const bell = panel("bell", "");

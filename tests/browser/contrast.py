@@ -30,8 +30,9 @@ FAINT = """() => {
     const pair = [light(over(rgba(style.color), below)), light(below)].sort((a, b) => a - b);
     const contrast = (pair[1] + 0.05) / (pair[0] + 0.05), size = parseFloat(style.fontSize);
     const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    const mark = !/[\\p{L}\\p{N}]/u.test(data); // ▼ in a legend is a picture, not a word
     const where = `${node.tagName}.${node.className}`;
-    if (contrast < (large ? 3 : 4.5))
+    if (contrast < (large || mark ? 3 : 4.5))
       found.set(where, [contrast.toFixed(1), data.trim().slice(0, 40)]);
   }
   return [...found].flat(2);

@@ -6,9 +6,9 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 # Interpreters to try, the one you use by default first.
 PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
-# Two processes: that is what a small machine has cores for. Notebooks and browser tests run apart,
-# because no other event loop can start in a process that drives a browser.
-PYTEST := $(PY) -m pytest -n 2 --dist loadfile
+# Two processes of one thread: that is what a small machine has cores for. Notebooks and browser
+# tests run apart, because no other event loop can start in a process that drives a browser.
+PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist
 # What nbval runs is kept: `make book` then has nothing left to run.
 NBVAL := -p coursekit.nbval_text -p coursekit.nbval_record --nbval \
          --nbval-sanitize-with tests/notebooks/sanitize.cfg
@@ -82,21 +82,21 @@ lint: $(VENV)/.test ## ruff and mypy
 
 test: lint chromium ## lint, drift, unit, exercises, notebooks, website, slides, browser
 	$(PY) -m coursekit check
-	$(PYTEST) $(NBVAL) notebooks/solutions tests/unit tests/exercises tests/notebooks
+	$(PYTEST) loadfile $(NBVAL) notebooks/solutions tests/unit tests/exercises tests/notebooks
 	$(MAKE) test-browser
 
 test-unit: $(VENV)/.test ## the library, the widgets' Python side, the tooling, the packaging
-	$(PYTEST) tests/unit
+	$(PYTEST) loadfile tests/unit
 
 test-exercises: $(VENV)/.test ## every checker against right and wrong answers
-	$(PYTEST) tests/exercises
+	$(PYTEST) loadfile tests/exercises
 
 test-notebooks: $(VENV)/.test ## drift of the editions, and the solutions run again (nbval)
 	$(PY) -m coursekit check
-	$(PYTEST) $(NBVAL) notebooks/solutions tests/notebooks
+	$(PYTEST) loadfile $(NBVAL) notebooks/solutions tests/notebooks
 
 test-browser: chromium book slides ## live figures, website, slides and JupyterLab in Chromium
-	$(PY) -m pytest -n 2 --dist loadgroup tests/browser
+	$(PYTEST) loadgroup tests/browser
 
 test-colab: $(VENV)/.test ## the notebooks with the versions Colab has, set-up line included
 	$(PY) -m pytest tests/colab

@@ -1,7 +1,8 @@
 # What a learner and an author run. It needs make and Python 3.11 or newer, and brings the rest.
 #   make lab                 start the course
 #   make test                everything CI holds
-#   make lab PYTHON=python3.12   with an interpreter of your choice
+#   make lab PYTHON=python3.12            with an interpreter of your choice
+#   make lab LAB_OPTIONS=--no-browser     with options for JupyterLab
 VENV ?= .venv
 PY := $(VENV)/bin/python
 # Interpreters to try, the one you use by default first.
@@ -51,10 +52,8 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml constraints.txt
 
 # For learners.
 
-# Chapter 0 is the start page; until it is there, the first chapter is.
-lab: $(VENV)/.course ## start JupyterLab on the start page
-	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_OPTIONS) \
-	  $(or $(firstword $(sort $(wildcard notebooks/student/[0-9]*.ipynb))),notebooks/student)
+lab: $(VENV)/.course ## open your own copies of the chapters, my_notebooks/, in JupyterLab
+	$(VENV)/bin/attnlab start my_notebooks -- $(LAB_OPTIONS)
 
 # For authors.
 

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from attnlab.data.english_french import EnglishFrench
-from attnlab.recurrent import GRUCell
-from attnlab.seq2seq import Config, Seq2Seq
+from attnlab.models.recurrent import GRUCell
+from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.translator import Translator
 
 GRU_BAR = 1.5  # our step over torch's

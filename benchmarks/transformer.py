@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from attnlab.data import Batch
-from attnlab.transformer import Config, Transformer
+from attnlab.models.transformer import Config, Transformer
 
 BARS = {"training step, ours / torch": 1.0, "decoding, cached / anew": 0.2}
 

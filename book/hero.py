@@ -1,9 +1,13 @@
 # The live figure of the first page. coursekit runs this when the website is built, so that what a
 # visitor sees is what the library computes: a real encoder, three of its heads.
-from attnlab.pretrained import encode
+from attnlab.models.published import minilm, read
+from attnlab.record import record, stack
 from attnlab.widgets import AttentionHeatmap
 
-look = encode("The animal did not cross the street because it was too tired.")
+_, encoder = minilm()
+tokens, numbers = read("The animal did not cross the street because it was too tired.")
+with record(encoder) as maps:
+    encoder(numbers)
 heads = {  # layer and head, from 0
     "“it” and its noun": (3, 1),
     "the word before": (0, 2),
@@ -11,9 +15,8 @@ heads = {  # layer and head, from 0
 }
 layers, indices = zip(*heads.values(), strict=True)
 AttentionHeatmap(
-    q=look.q[list(layers), list(indices)],
-    k=look.k[list(layers), list(indices)],
-    tokens=look.tokens,
+    maps=stack(maps)[0][list(layers), list(indices)],
+    tokens=tokens,
     head_names=list(heads),
     title="Who is “it”?",
     caption="Each row shows where one word looks. Find the row of “it”: this head of a small "

@@ -44,9 +44,10 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import nn
 
-from attnlab import figures, tokens
+from attnlab import figures
 from attnlab.checks import check
-from attnlab.pretrained import minilm
+from attnlab.data import tokens
+from attnlab.models.published import minilm
 from attnlab.reproducible import seed
 from attnlab.widgets import (
     AttentionHeatmap,
@@ -207,19 +208,19 @@ HISTORY = [
     (2019, "T5", "language models", "Raffel et al. 2019",
      "Every task becomes text in, text out. Chapter 6."),
     (2020, "Vision Transformer", "vision", "Dosovitskiy et al. 2020",
-     "A picture is cut into patches, and patches are read like words. Chapter 7."),
+     "A picture is cut into patches, and patches are read like words. Chapter 8."),
     (2020, "GPT-3", "language models", "Brown et al. 2020",
      "The decoder half again, with 175 billion weights: it learns new tasks from a few examples in its input."),
     (2021, "DINO", "vision", "Caron et al. 2021",
-     "Without labels, attention maps of a vision Transformer outline the objects. Chapter 7."),
+     "Without labels, attention maps of a vision Transformer outline the objects. Chapter 8."),
     (2021, "Swin", "vision", "Liu et al. 2021",
-     "Attention inside small windows that shift from layer to layer. Chapter 8."),
+     "Attention inside small windows that shift from layer to layer. Chapter 9."),
     (2021, "Rotary positions", "attention", "Su et al. 2021",
-     "Queries and keys are rotated by their places. Chapter 5, and chapter 9."),
+     "Queries and keys are rotated by their places. Chapter 5, and chapter 10."),
     (2022, "FlashAttention", "attention", "Dao et al. 2022",
-     "The same attention, computed in blocks, so that the big table of weights is never written to slow memory. Chapter 9."),
+     "The same attention, computed in blocks, so that the big table of weights is never written to slow memory. Chapter 10."),
     (2023, "Open large language models", "language models", "Touvron et al. 2023",
-     "LLaMA and others: the 2017 design with a handful of upgrades. Chapter 9 builds them one by one."),
+     "LLaMA and others: the 2017 design with a handful of upgrades. Chapter 10 builds them one by one."),
 ]  # fmt: skip
 keys = ("year", "name", "thread", "paper", "text")
 Timeline(
@@ -294,7 +295,7 @@ Chopper(
 # - Try *paris − france + japan*, and *walking − walk + swim*.
 
 # %%
-W = encoder.embeddings.word_embeddings.weight  # (30522, 384)
+W = encoder.words.weight  # (30522, 384)
 vector = {word: W[vocabulary[word]] for word in words}
 menu = """king queen man woman prince princess boy girl father mother son daughter uncle aunt
 brother sister husband wife actor actress he she paris france london england berlin germany tokyo
@@ -359,7 +360,7 @@ print("second choice:", *(small[j] for j in second))
 # %% [markdown]
 # ## 4 · In the open
 #
-# Now the three knives, each in a few lines, each equal to the library's (`attnlab.tokens`).
+# Now the three knives, each in a few lines, each equal to the library's (`attnlab.data.tokens`).
 #
 # ### Text: glue what is common
 #

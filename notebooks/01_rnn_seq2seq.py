@@ -50,15 +50,15 @@ from attnlab import decoding, figures, metrics
 from attnlab.checks import check
 from attnlab.data import batches, collate
 from attnlab.data.english_french import EnglishFrench
-from attnlab.recurrent import (
+from attnlab.models.recurrent import (
     GRUCell,
     LSTMCell,
     RNNCell,
     gradient_over_distance,
     unroll,
 )
+from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
-from attnlab.seq2seq import Config, Seq2Seq
 from attnlab.training import fit
 from attnlab.translator import Translator
 from attnlab.widgets import BeamTree, GradientThroughTime, Quiz, RNNStepper

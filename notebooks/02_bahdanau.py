@@ -48,15 +48,15 @@ from torch import nn
 
 from attnlab import assets, checkpoints, figures, metrics
 from attnlab.attention import attention
-from attnlab.captioning import Teller
 from attnlab.checks import check
-from attnlab.coverage import with_even_looks
 from attnlab.data import BOS, EOS, batches, lexicon, pronunciation, scenes
 from attnlab.data.english_french import EnglishFrench
-from attnlab.recurrent import GRUCell, unroll
+from attnlab.models.captioning import Teller
+from attnlab.models.recurrent import GRUCell, unroll
+from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
-from attnlab.seq2seq import Config, Seq2Seq
 from attnlab.training import fit
+from attnlab.training.coverage import with_even_looks
 from attnlab.translator import Translator
 from attnlab.widgets import (
     AlignmentExplorer,
@@ -567,7 +567,7 @@ for name, (rows, wanted) in looks_at.items():
     print(f"{name:27} received", received.int().tolist(), f"{penalty:.2f}")
 
 # %% [markdown]
-# A word that always takes two looks pays nothing. One that sometimes lends its look to a neighbour does. No alignment is shown to the model, and no fertility either. The library has it as `attnlab.coverage`; a little of it is in the training of every translator with attention from here on.
+# A word that always takes two looks pays nothing. One that sometimes lends its look to a neighbour does. No alignment is shown to the model, and no fertility either. The library has it as `attnlab.training.coverage`; a little of it is in the training of every translator with attention from here on.
 #
 # ### RNNsearch: the length curve flattens
 #

@@ -52,7 +52,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from attnlab import figures, masks
 from attnlab.attention import attention, weights
 from attnlab.checks import check
-from attnlab.pretrained import encode, minilm
+from attnlab.layers import split
+from attnlab.models.published import minilm, read
+from attnlab.record import record, stack
 from attnlab.reproducible import seed
 from attnlab.widgets import (
     AttentionHeatmap,
@@ -89,13 +91,13 @@ torch.set_printoptions(precision=2, sci_mode=False)
 
 # %%
 tokenizer, encoder = minilm()
-table = encoder.embeddings.word_embeddings.weight  # (30522 words, 384)
+table = encoder.words.weight  # (30522 words, 384)
 
 
 def word_vector(sentence, word):
     """The row of the table with which `word` enters the encoder: (384,)."""
-    ids = tokenizer(sentence)["input_ids"]
-    return table[ids[tokenizer.convert_ids_to_tokens(ids).index(word)]]
+    tokens, numbers = read(sentence)
+    return table[numbers[0, tokens.index(word)]]
 
 
 river = word_vector("I sat on the bank of the river.", "bank")
@@ -602,7 +604,7 @@ for keys in (3, 10, 100, 1000):
 # %% [markdown]
 # With scores that cannot leave $[-1, 1]$ nobody can be heard in a crowd. So we drop the division by the lengths and keep the plain dot product. Now the network can
 # speak up: a longer query or key makes larger scores. But the lengths grow with the number of dimensions too, whether the network wants it or not.
-# The cure is the constant $1/\sqrt{D}$, and part 4 measures why. Chapter 9 brings the cosine back, with a learned temperature: QK-norm ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
+# The cure is the constant $1/\sqrt{D}$, and part 4 measures why. Chapter 10 brings the cosine back, with a learned temperature: QK-norm ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
 
 # %% [markdown]
 # ## 3 · Live
@@ -666,19 +668,29 @@ ScaleHistogram(
 # %% [markdown]
 # ### A real map, and masks
 #
-# The first layer of the encoder, all 12 heads, on a sentence you know. (A head is one attention with its own three matrices; chapter 4 is about having several.) Queries and keys are the
-# real ones, and the softmax runs in your browser.
+# The first layer of the encoder, all 12 heads, on a sentence you know. (A head is one attention with its own three matrices; chapter 4 is about having several.)
+#
+# `record` looks over the model's shoulder: while the block runs, every attention in it writes its weights down, under the name of the layer. Outside of the block nothing is kept, and the outputs
+# are the same with and without it. It works for every model of this course.
+
+# %%
+tokens, numbers = read("The cat sat on the mat because it was tired.")
+with record(encoder) as maps:
+    encoder(numbers)
+for name, seen in maps.items():
+    print(f"{name}: {tuple(seen.shape)}")  # texts, heads, queries, keys
+
+# %% [markdown]
+# Here are the weights of the first layer. Temperature and masks act on them in your browser.
 #
 # - Go through the heads. One of them looks at the word before, and at nothing else. Which one?
 # - Choose the *causal* mask. **Question:** why does the first row become a single 1, in every head? And why does the head you just found not care?
 # - Draw a mask yourself: click on cells. A row still adds up to 1. Where did the weight go?
 
 # %% tags=["hide-input"]
-look = encode("The cat sat on the mat because it was tired.")
 AttentionHeatmap(
-    q=look.q[0],
-    k=look.k[0],
-    tokens=look.tokens,
+    maps=maps["encoder.layers.0.self_attention"],
+    tokens=tokens,
     title="MiniLM, layer 0",
     caption="Row: the token that looks. Column: the token that is looked at.",
 )
@@ -691,7 +703,8 @@ AttentionHeatmap(
 # </details>
 
 # %%
-one_back = look.attentions[0].diagonal(offset=-1, dim1=-2, dim2=-1)
+first = maps["encoder.layers.0.self_attention"][0]  # (12, L, L)
+one_back = first.diagonal(offset=-1, dim1=-2, dim2=-1)
 share, head = one_back.mean(-1).max(dim=0)  # the best of 12 heads
 print(f"head {head} gives {share:.2f} of its attention to the token before")
 
@@ -1205,8 +1218,8 @@ MONEY = [
 
 def vectors(sentence, word):
     """`word` before the first layer and after each one: (7, 384)."""
-    look = encode(sentence)
-    return look.hidden[:, look.tokens.index(word)]
+    tokens, numbers = read(sentence)
+    return encoder.states(numbers)[:, 0, tokens.index(word)]
 
 
 def all_cosines(x):
@@ -1280,9 +1293,11 @@ print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 # %%
 def from_it(sentence, *nouns):
     """Weights from `it` to each noun, in all heads: (nouns, 6, 12)."""
-    look = encode(sentence)
-    to = [look.tokens.index(noun) for noun in nouns]
-    return look.attentions[:, :, look.tokens.index("it"), to].movedim(-1, 0)
+    tokens, numbers = read(sentence)
+    with record(encoder) as maps:
+        encoder(numbers)
+    to = [tokens.index(noun) for noun in nouns]
+    return stack(maps)[0, :, :, tokens.index("it"), to].movedim(-1, 0)
 
 
 FAMOUS = "The animal didn't cross the street because it was too {}."
@@ -1302,13 +1317,13 @@ for place in shift.flatten().topk(3).indices.tolist():
 
 # %% tags=["hide-input", "slide"]
 LAYER, HEAD = divmod(int(shift.argmax()), 12)
-looks = [encode(FAMOUS.format(adjective)) for adjective in ("tired", "wide")]
+both = [read(FAMOUS.format(adjective)) for adjective in ("tired", "wide")]
+with record(encoder) as maps:
+    encoder(torch.cat([numbers for _, numbers in both]))
 AttentionHeatmap(
-    q=torch.stack([look.q[LAYER, HEAD] for look in looks]),
-    k=torch.stack([look.k[LAYER, HEAD] for look in looks]),
+    maps=stack(maps)[:, LAYER, HEAD],  # (2 sentences, L, L)
     tokens=[
-        "tired/wide" if token == "tired" else token
-        for token in looks[0].tokens
+        "tired/wide" if token == "tired" else token for token in both[0][0]
     ],
     head_names=["tired", "wide"],
     title=f"MiniLM, layer {LAYER}, head {HEAD}: the row of “it”",
@@ -1859,7 +1874,7 @@ figures.show(
 # For sentences, the quadratic term is a rounding error. For books and pictures it is everything. N = 2D is the border. The GPU exercise measures up to what the card holds.
 
 # %% [markdown]
-# For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent (last line of the table). For books, pictures and genes, where $N$ is far beyond $2D$, it is nearly everything, and chapters 8 and 9 fight it with windows and
+# For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent (last line of the table). For books, pictures and genes, where $N$ is far beyond $2D$, it is nearly everything, and chapters 9 and 10 fight it with windows and
 # fused kernels. Whoever says "attention is quadratic" should be asked: *at which N, and which D?*
 
 # %% [markdown]
@@ -1878,10 +1893,11 @@ figures.show(
 # %%
 hits, selves, chance, total = 0, 0, 0.0, 0
 for text in RIVER + MONEY + FRESH:
-    look = encode(text.replace("/", " or "))
+    with record(encoder) as maps:
+        states = encoder.states(read(text.replace("/", " or "))[1])
     inner = slice(1, -2)  # without [CLS], full stop and [SEP]
-    x_in = look.hidden[:-1, inner]  # (6, L, 384): what a layer reads
-    alpha_in = look.attentions[:, :, inner, inner]  # (6, 12, L, L)
+    x_in = states[:-1, 0, inner]  # (6, L, 384): what a layer reads
+    alpha_in = stack(maps)[0, :, :, inner, inner]  # (6, 12, L, L)
     count = x_in.shape[1]
     itself = torch.eye(count, dtype=torch.bool)
     most_similar = all_cosines(x_in).masked_fill(itself, -1).argmax(-1)
@@ -1907,9 +1923,14 @@ print(f"a random other word would be:                 {chance / total:.0%}")
 # how much $i$ wants $j$ says little about how much $j$ wants $i$. Look at the encoder's own scores.
 
 # %%
-look = encode(FAMOUS.format("tired"))
-scores = (look.q @ look.k.mT / math.sqrt(32)).flatten(0, 1)  # (72, L, L)
-i, j = torch.triu_indices(len(look.tokens), len(look.tokens), offset=1)
+tokens, numbers = read(FAMOUS.format("tired"))
+scores = []
+for layer, x_in in zip(encoder.encoder.layers, encoder.states(numbers)):
+    w = layer.self_attention
+    q, k = (split(w_(x_in[0]), 12) for w_ in (w.query, w.key))  # (12, L, 32)
+    scores.append(q @ k.mT / math.sqrt(32))
+scores = torch.cat(scores)  # (72, L, L)
+i, j = torch.triu_indices(len(tokens), len(tokens), offset=1)
 there, back = scores[:, i, j], scores[:, j, i]  # (72, pairs)
 both = torch.stack([there, back], dim=1)  # (72, 2, pairs)
 agreement = torch.stack([torch.corrcoef(pair)[0, 1] for pair in both])
@@ -1918,8 +1939,8 @@ print(f"correlation of s_ij and s_ji, 72 heads: from {low:.1f} to {high:.1f}")
 
 # %%
 symmetric = []
-for layer in encoder.encoder.layer:
-    w = layer.attention.self
+for layer in encoder.encoder.layers:
+    w = layer.self_attention
     by_head = [m.weight.T.unflatten(1, (12, 32)) for m in (w.query, w.key)]
     w_qs, w_ks = (m.transpose(0, 1) for m in by_head)  # (12, 384, 32)
     M = w_qs @ w_ks.mT  # (12, 384, 384)

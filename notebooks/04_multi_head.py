@@ -48,14 +48,16 @@ from torch import nn
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnlab import figures, head_roles, superposition
-from attnlab.bertviz_views import head_view, model_view
+from attnlab import figures
 from attnlab.checks import check
 from attnlab.data.paraphrases import CHOOSE, TEST
-from attnlab.heads import MultiHead
-from attnlab.knockout import knock_out, margins
-from attnlab.online import OfflineError, decoder_attention
-from attnlab.pretrained import encode
+from attnlab.inside import head_roles, superposition
+from attnlab.inside.bertviz_views import head_view, model_view
+from attnlab.inside.knockout import knock_out, margins
+from attnlab.inside.online import OfflineError, decoder_maps
+from attnlab.layers.heads import MultiHead
+from attnlab.models.published import minilm, read
+from attnlab.record import record, stack
 from attnlab.reproducible import seed
 from attnlab.widgets import HeadGrid, Quiz, Superposition
 
@@ -392,14 +394,16 @@ for h, part in enumerate(x.reshape(1, 3, 2, 2)[0].tolist()):
 
 # %%
 SENTENCE = "The sailor told a story, and the story was about the sea."
-look = encode(SENTENCE)
-scores = look.q @ look.k.mT / math.sqrt(look.q.shape[-1])  # (6, 12, L, L)
-torch.testing.assert_close(scores.softmax(-1), look.attentions)
+_, encoder = minilm()
+words, numbers = read(SENTENCE)
+with record(encoder) as maps:  # as in chapter 3
+    encoder(numbers)
+print(len(maps), "maps of shape", tuple(stack(maps)[0, 0].shape))
 
 # %% tags=["slide", "hide-input"]
 HeadGrid(
-    scores,
-    tokens=look.tokens,
+    maps=maps,
+    tokens=words,
     layer=2,
     head=9,
     query=8,
@@ -417,7 +421,7 @@ HeadGrid(
 # switches a head off, a double click leaves only that one.
 
 # %% tags=["slide", "hide-input"]
-head_view(look.attentions, look.tokens, layer=2, heads=[9])
+head_view(maps, words, layer=2, heads=[9])
 
 # %% [markdown] tags=["notes"]
 # Head 9 of layer 2 alone. Hover over the second “story”: it looks at the first one. Then double-click the lit square to show all heads.
@@ -426,10 +430,10 @@ head_view(look.attentions, look.tokens, layer=2, heads=[9])
 # Its *model view* shows all layers and heads at a glance. Click a thumbnail to enlarge it, click again to close it.
 
 # %% tags=["hide-input"]
-model_view(look.attentions, look.tokens)
+model_view(maps, words)
 
 # %% [markdown]
-# (Both run bertviz's own drawing code inside a closed frame, with no network. `attnlab.bertviz_views` shows how.)
+# (Both run bertviz's own drawing code inside a closed frame, with no network. `attnlab.inside.bertviz_views` shows how.)
 #
 # Do you have a network, and the time to fetch 500 MB? Then set the switch below and look into **GPT-2**, a decoder: all its maps are lower triangles, and very many heads rest on the first token.
 
@@ -438,14 +442,15 @@ ONLINE = False  # True: fetch GPT-2 once and look inside
 
 if ONLINE:
     try:
-        gpt2 = decoder_attention(SENTENCE, "gpt2")
-        print("GPT-2:", tuple(gpt2.attentions.shape), "layers, heads, tokens")
-        first = gpt2.attentions[..., 1:, 0].mean(-1)  # (12, 12)
+        gpt2_words, gpt2_maps = decoder_maps(SENTENCE, "gpt2")
+        gpt2 = stack(gpt2_maps)[0]  # (12, 12, L, L)
+        print("GPT-2:", tuple(gpt2.shape), "layers, heads, tokens")
+        first = gpt2[..., 1:, 0].mean(-1)  # (12, 12)
         print(f"attention that goes to the first token: {first.mean():.0%}")
         print(
             f"heads that give it half or more: {(first >= 0.5).sum()} of 144"
         )
-        display(model_view(gpt2.attentions, gpt2.tokens))
+        display(model_view(gpt2_maps, gpt2_words))
     except OfflineError as problem:
         print(problem)
 else:
@@ -499,7 +504,7 @@ with torch.no_grad():
     for linear, w in pairs:
         linear.weight.copy_(w.mT)
 torch.testing.assert_close(layer(x), ours)
-print("ours = attnlab.heads.MultiHead")
+print("ours = attnlab.layers.heads.MultiHead")
 
 # %% [markdown]
 # The sum over heads of part 2, too, as a check of the algebra:
@@ -595,8 +600,12 @@ TEXTS = [
     "When the train stopped at the small station, nobody left the train, and nobody asked why.",
     "She planted a tree behind the house; years later the tree was taller than the house.",
 ]
-looks = [encode(text) for text in TEXTS]
-found = [head_roles.roles(one.attentions, one.tokens) for one in looks]
+found = []
+for text in TEXTS:
+    tokens, numbers = read(text)
+    with record(encoder) as seen:
+        encoder(numbers)
+    found.append(head_roles.roles(seen, tokens))
 for role in head_roles.ROLES:
     mean = sum(scores[role] for scores in found) / len(found)  # (6, 12)
     best = head_roles.rank(mean, most=3)
@@ -638,7 +647,7 @@ print(
 # A nearly perfect previous-token head, in the very first layer, on every text. Positions must be involved, because nothing else says which word is the previous one: that is chapter 5.
 #
 # The *separator* row deserves a thought, too. Several heads give three quarters of their attention to `[CLS]` and `[SEP]`, which carry no word at all. A softmax must spend its 1 somewhere; a head with nothing to do parks it there.
-# In BERT it is mostly `[SEP]` (Clark et al.), in this model `[CLS]`. Chapter 9 gives such heads a way to say *nothing*.
+# In BERT it is mostly `[SEP]` (Clark et al.), in this model `[CLS]`. Chapter 10 gives such heads a way to say *nothing*.
 
 # %% tags=["hide-input"]
 fig, axes = plt.subplots(2, 2, figsize=(7.4, 7.6))
@@ -646,8 +655,8 @@ names = ("previous token", "next token", "same word", "punctuation")
 means = {r: sum(scores[r] for scores in found) / 3 for r in head_roles.ROLES}
 for ax, role in zip(axes.flat, names):
     best = head_roles.rank(means[role])[0]
-    weights = look.attentions[best.layer, best.head]
-    image = figures.heatmap(ax, weights, look.tokens, look.tokens, high=1)
+    weights = stack(maps)[0, best.layer, best.head]
+    image = figures.heatmap(ax, weights, words, words, high=1)
     ax.set_title(f"{role}: head {best.layer}.{best.head}", size=12)
     ax.tick_params(labelsize=9.5)
     plt.setp(ax.get_xticklabels(), rotation=90, ha="center", va="top")
@@ -677,7 +686,7 @@ whole = margins(CHOOSE).mean().item()
 lost = torch.zeros(6, 12)
 for layer in range(6):
     for head in range(12):
-        with knock_out([(layer, head)]):
+        with knock_out(encoder, [(layer, head)]):
             lost[layer, head] = whole - margins(CHOOSE).mean().item()
 print(f"margin of the whole model: {whole:.3f}")
 worst = head_roles.rank(lost, most=3)
@@ -720,7 +729,7 @@ REMOVED = [0, 12, 24, 36, 48, 60, 72]
 
 def pruned(order, count):
     """The mean margin on fresh pairs without the first `count` heads."""
-    with knock_out([divmod(int(i), 12) for i in order[:count]]):
+    with knock_out(encoder, [divmod(int(i), 12) for i in order[:count]]):
         return margins(TEST).mean().item()
 
 
@@ -975,7 +984,7 @@ for name, mask in (
     ("named", special),
     ("nameless", nameless),
 ):
-    with knock_out(mask.nonzero().tolist()):
+    with knock_out(encoder, mask.nonzero().tolist()):
         left[name] = margins(TEST).mean().item()
     print(f"{int(mask.sum()):2d} heads gone, {name:8}: {left[name]:.3f}")
 print(f"48 heads gone, at random: {curves['random'][4]:.3f}")

@@ -47,9 +47,8 @@ from tqdm.auto import tqdm
 from attnlab import figures
 from attnlab.attention import attention, weights
 from attnlab.checks import check
-from attnlab.heads import MultiHead, merge, split
-from attnlab.masks import window
-from attnlab.positions import (
+from attnlab.layers.heads import MultiHead, merge, split
+from attnlab.layers.positions import (
     Learned,
     Rope,
     Rope2D,
@@ -59,7 +58,14 @@ from attnlab.positions import (
     sinusoidal_2d,
     stretched_base,
 )
-from attnlab.relative import Shaw, T5Bias, alibi, alibi_slopes, t5_bucket
+from attnlab.layers.relative import (
+    Shaw,
+    T5Bias,
+    alibi,
+    alibi_slopes,
+    t5_bucket,
+)
+from attnlab.masks import window
 from attnlab.reproducible import seed
 from attnlab.training import fit
 from attnlab.widgets import (
@@ -625,7 +631,7 @@ figures.show(
 )
 
 # %% [markdown]
-# Chapter 7 asks how much this matters to a vision Transformer. Back to text, and to the question that decides which encoding you want.
+# Chapter 8 asks how much this matters to a vision Transformer. Back to text, and to the question that decides which encoding you want.
 #
 # ## 5 · At work: longer than trained
 #

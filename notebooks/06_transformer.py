@@ -47,10 +47,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attnlab import assets, decoding, figures, metrics, seq2seq, training
-from attnlab.blocks import DecoderBlock, EncoderBlock, FeedForward, LayerNorm
+from attnlab import assets, decoding, figures, metrics, training
 from attnlab.checks import check
-from attnlab.coverage import with_even_looks
 from attnlab.data import (
     PAD,
     Batch,
@@ -63,13 +61,14 @@ from attnlab.data import (
 )
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import stack
-from attnlab.families import DecoderOnly, EncoderOnly, hide
-from attnlab.from_torch import copy_stack
-from attnlab.heads import MultiHead
-from attnlab.positions import sinusoidal
-from attnlab.reproducible import seed
-from attnlab.seq2seq import Seq2Seq
-from attnlab.transformer import (
+from attnlab.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm
+from attnlab.layers.heads import MultiHead
+from attnlab.layers.positions import sinusoidal
+from attnlab.models import seq2seq
+from attnlab.models.families import DecoderOnly, EncoderOnly, hide
+from attnlab.models.from_torch import copy_stack
+from attnlab.models.seq2seq import Seq2Seq
+from attnlab.models.transformer import (
     Config,
     Decoder,
     Embedding,
@@ -79,6 +78,8 @@ from attnlab.transformer import (
     cross_maps,
     initialise,
 )
+from attnlab.reproducible import seed
+from attnlab.training.coverage import with_even_looks
 from attnlab.translator import Translator
 from attnlab.widgets import NormAxes, Quiz, TokenSampler, TransformerStepper
 
@@ -1328,7 +1329,7 @@ print(f"Gopher / base: {280_000 / 65:,.0f} times")
 #
 # ### Where Transformers went
 #
-# Anything that can be cut into tokens: pictures ([ViT](https://arxiv.org/abs/2010.11929), chapter 7), speech ([Whisper](https://arxiv.org/abs/2212.04356)), proteins ([ESM](https://www.pnas.org/doi/10.1073/pnas.2016239118); [AlphaFold 2](https://www.nature.com/articles/s41586-021-03819-2) is attention at heart), games and robots ([Decision Transformer](https://arxiv.org/abs/2106.01345)).
+# Anything that can be cut into tokens: pictures ([ViT](https://arxiv.org/abs/2010.11929), chapter 8), speech ([Whisper](https://arxiv.org/abs/2212.04356)), proteins ([ESM](https://www.pnas.org/doi/10.1073/pnas.2016239118); [AlphaFold 2](https://www.nature.com/articles/s41586-021-03819-2) is attention at heart), games and robots ([Decision Transformer](https://arxiv.org/abs/2106.01345)).
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -1688,4 +1689,4 @@ Quiz(
 # - A. Holtzman and others (2020), [The Curious Case of Neural Text Degeneration](https://arxiv.org/abs/1904.09751): top-p.
 # - J. Kaplan and others (2020), [Scaling Laws for Neural Language Models](https://arxiv.org/abs/2001.08361); J. Hoffmann and others (2022), [Training Compute-Optimal Large Language Models](https://arxiv.org/abs/2203.15556); J. Rae and others (2021), [Gopher](https://arxiv.org/abs/2112.11446).
 #
-# **Next:** chapter 7 cuts pictures into tokens and lets the same blocks look at them.
+# **Next:** chapter 8 cuts pictures into tokens and lets the same blocks look at them.

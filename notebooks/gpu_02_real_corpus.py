@@ -26,13 +26,14 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import torch
 
-from attnlab import figures, metrics, real_pairs
+from attnlab import figures, metrics
 from attnlab.checks import check
-from attnlab.data import batches
+from attnlab.data import batches, real_pairs
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pairs import PairFile
+from attnlab.device import find
+from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
-from attnlab.seq2seq import Config, Seq2Seq
 from attnlab.training import fit
 from attnlab.translator import Translator
 from attnlab.widgets import Pronouncer
@@ -58,27 +59,20 @@ Pronouncer.shipped(
 # ## Your device
 
 # %% tags=["nbval-ignore-output"]
-if torch.cuda.is_available() or torch.backends.mps.is_available():
-    device = "cuda" if torch.cuda.is_available() else "mps"
-    hidden, embedding, steps, batch, longest = 512, 256, 12_000, 128, 20
-    rate = 2e-3
-    found = f"a GPU ({device})"
-    expect = "full size. Have a coffee: two trainings of 12,000 batches."
-else:
-    device, hidden, embedding, steps, batch, longest = (
-        "cpu",
-        64,
-        48,
-        700,
-        32,
-        12,
-    )
-    rate = 6e-3  # a small net in a short time: larger steps
-    found = "no GPU, so the CPU"
-    expect = "a tiny version in well under a minute. It shows the trend, not how well it can get."
-
-print(f"Device found: {found}.")
-print(f"What to expect: {expect}")
+gpu = find()
+device = gpu.place
+full = (512, 256, 12_000, 128, 20, 2e-3)
+hidden, embedding, steps, batch, longest, rate = gpu.choose(
+    cuda=full,
+    mps=full,
+    cpu=(64, 48, 700, 32, 12, 6e-3),  # a short time: larger steps
+    pretended=(6, 4, 2, 3, 12, 6e-3),
+)
+gpu.banner(
+    cuda="full size. Have a coffee: two trainings of 12,000 batches.",
+    mps="full size. Have a coffee: two trainings of 12,000 batches.",
+    cpu="a tiny version in well under a minute. It shows the trend, not how well it can get.",
+)
 
 # %% [markdown]
 # ## The file
@@ -148,9 +142,16 @@ said = {
     name: one.translate([pair.source for pair in test])
     for name, one in translators.items()
 }
-for name, words in said.items():
-    bleu = metrics.bleu(words, [pair.target for pair in test])
-    print(f"{name:14} BLEU {bleu:.1f}")
+bleu = {
+    name: metrics.bleu(words, [pair.target for pair in test])
+    for name, words in said.items()
+}
+for name, value in bleu.items():
+    print(f"{name:14} BLEU {value:.1f}")
+
+# %% tags=["held"]
+assert all(len(words) == len(test) for words in said.values())
+assert bleu["RNNsearch"] - bleu["fixed context"] >= 20, bleu
 
 # %% [markdown]
 # A few hundred batches on a CPU are a beginning, and already the two are far apart. On a GPU compare the two lines with each other, not with numbers from papers: another test set, another BLEU.
@@ -201,16 +202,6 @@ figures.show(
     alt="Attention weights of RNNsearch on one test sentence.",
     caption="The longest of fifty test sentences. A short training leaves pale clouds where words are rare. A long one makes an alignment of it.",
 )
-
-# %%
-both_ran = all(len(words) == len(test) for words in said.values())
-print("both translators answered every test sentence:", both_ran)
-bleu = {
-    name: metrics.bleu(words, [pair.target for pair in test])
-    for name, words in said.items()
-}
-ahead = bleu["RNNsearch"] - bleu["fixed context"]
-print("RNNsearch at least 20 BLEU ahead:", ahead >= 20)
 
 # %% [markdown]
 # ## Exercises

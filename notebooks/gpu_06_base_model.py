@@ -20,7 +20,6 @@
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %%
-import time
 from pathlib import Path
 
 import torch
@@ -30,28 +29,27 @@ from attnlab.checks import check
 from attnlab.data import batches
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pairs import PairFile
+from attnlab.device import find
+from attnlab.models.transformer import Config, Transformer
 from attnlab.reproducible import seed
-from attnlab.transformer import Config, Transformer
 from attnlab.translator import Translator
 
 # %% tags=["nbval-ignore-output"]
-if torch.cuda.is_available():
-    device, width, heads, layers = "cuda", 512, 8, 6
-    sentences, longest, size, steps = 200_000, 32, 256, 6000
-    # A T4 only emulates bfloat16, slowly: take it where the hardware has it.
-    native = torch.cuda.is_bf16_supported(including_emulation=False)
-    half = torch.bfloat16 if native else torch.float16
-    found = torch.cuda.get_device_name()
-    expect = "the base model. Timing first, then some minutes of training."
-else:
-    device, width, heads, layers = "cpu", 32, 2, 1
-    sentences, longest, size, steps = 400, 6, 16, 20
-    half = torch.bfloat16
-    found = "no GPU, so the CPU"
-    expect = "a toy of width 32, to see that everything runs. A few seconds."
-
-print(f"Device found: {found}.")
-print(f"What to expect: {expect}")
+gpu = find("cuda")
+device = gpu.place
+half = gpu.half  # bfloat16 where the hardware has it, else float16
+width, heads, layers = gpu.choose(
+    cuda=(512, 8, 6), cpu=(32, 2, 1), pretended=(8, 2, 1)
+)
+sentences, longest, size, steps, rounds = gpu.choose(
+    cuda=(200_000, 32, 256, 6000, 10),
+    cpu=(400, 6, 16, 20, 2),
+    pretended=(20, 6, 3, 2, 1),
+)
+gpu.banner(
+    cuda="the base model. Timing first, then some minutes of training.",
+    cpu="a toy of width 32, to see that everything runs. A few seconds.",
+)
 
 # %% [markdown]
 # ## The data
@@ -111,24 +109,16 @@ def loss_of(logits, batch):
     )
 
 
-def time_of(measure, rounds=10):
+def time_of(measure):
     """Milliseconds of one forward and backward pass, after a warm-up."""
     stream = batches(pairs, source, target, size=size, seed=1)
     batch = next(stream).to(device)
-    for round_ in range(rounds + 3):
-        if round_ == 3:
-            wait()
-            start = time.perf_counter()
+
+    def once():
         model.zero_grad()
         measure(batch).backward()
-    wait()
-    return 1e3 * (time.perf_counter() - start) / rounds
 
-
-def wait():
-    """A GPU works in the background: wait until it is done."""
-    if device == "cuda":
-        torch.cuda.synchronize()
+    return 1e3 * gpu.seconds(once, repeats=rounds)
 
 
 # %% tags=["nbval-ignore-output"]
@@ -137,14 +127,13 @@ ways = {
     "float32": lambda batch: loss_of(model(batch), batch),
     "mixed": lambda batch: mixed(batch, model),
 }
-if device == "cuda":
-    fast = torch.compile(model, dynamic=True)
+if gpu.kind == "cuda":
+    fast = gpu.compile(model)  # torch.compile(model, dynamic=True)
     ways["mixed, compiled"] = lambda batch: mixed(batch, fast)
 else:
     print("Not compiled: on a CPU that takes minutes. On a GPU it is done.")
-rounds = 10 if device == "cuda" else 2
 for name, measure in ways.items():
-    print(f"{name:16} {time_of(measure, rounds):7.1f} ms")
+    print(f"{name:16} {time_of(measure):7.1f} ms")
 
 # %% [markdown]
 # On a CPU mixed precision is often *slower*: most have no hardware for it. On a GPU with tensor cores both should help; how much depends on the card, so look at your own numbers.
@@ -158,7 +147,8 @@ for name, measure in ways.items():
 seed(0)
 translator = Translator(Transformer(config).to(device), source, target)
 model = translator.model
-forward = torch.compile(model, dynamic=True) if device == "cuda" else model
+compiled = gpu.kind == "cuda"
+forward = gpu.compile(model) if compiled else model
 history = training.fit(
     model,
     batches(pairs, source, target, size=size, seed=0),
@@ -172,8 +162,8 @@ model.cpu()
 print(f"{history.steps} steps, loss {history.smooth():.2f}")
 print(f"BLEU of 100 test sentences: {translator.bleu(test):.1f}")
 
-# %%
-print("the loss fell:", history.smooth(5) < history.losses[0])
+# %% tags=["held"]
+assert history.smooth(5) < history.losses[0]
 
 # %% [markdown] tags=["exercise"] exercise="06.6"
 # ### Exercise 6.6 ★★ · A step with a loss scale (10 min)

@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 
 from attnlab import assets, reproducible, training
-from attnlab.captioning import Captioner, Config, Teller, batches
 from attnlab.data import scenes
+from attnlab.models.captioning import Captioner, Config, Teller, batches
 
 NAME = "weights/captioning.safetensors"
 

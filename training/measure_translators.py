@@ -13,7 +13,7 @@ import torch
 from attnlab import metrics, reproducible, training
 from attnlab.data import batches
 from attnlab.data.english_french import EnglishFrench
-from attnlab.seq2seq import KINDS, Config, Seq2Seq
+from attnlab.models.seq2seq import KINDS, Config, Seq2Seq
 from attnlab.translator import Translator
 
 BUCKETS = ((3, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, 30), (31, 35), (36, 40))

@@ -11,7 +11,7 @@ import torch
 
 from attnlab import assets, metrics, reproducible, training
 from attnlab.data import batches, collate, pronunciation
-from attnlab.seq2seq import Config, Seq2Seq
+from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.translator import Translator
 
 NAME = "weights/pronunciation.safetensors"

@@ -17,8 +17,8 @@ import torch
 
 from attnlab import assets, reproducible, training
 from attnlab.data import shakespeare
-from attnlab.families import DecoderOnly
-from attnlab.transformer import Config
+from attnlab.models.families import DecoderOnly
+from attnlab.models.transformer import Config
 
 WIDTHS = (8, 12, 16, 24, 32)
 LENGTH, SIZE, LAYERS = 64, 16, 2

@@ -16,11 +16,11 @@ from pathlib import Path
 import torch
 
 from attnlab import assets, metrics, reproducible, training
-from attnlab.coverage import Fertility
 from attnlab.data import Batch, Pair, batches, collate
 from attnlab.data.english_french import EnglishFrench
+from attnlab.models.transformer import POSITIONS, Config, Transformer, cross_maps
 from attnlab.record import record
-from attnlab.transformer import POSITIONS, Config, Transformer, cross_maps
+from attnlab.training.coverage import Fertility
 from attnlab.translator import Translator
 
 ASKED = "decoder.layers.1.cross_attention"  # the last: behind it, words are said

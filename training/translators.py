@@ -14,10 +14,10 @@ from pathlib import Path
 import torch
 
 from attnlab import assets, reproducible, training
-from attnlab.coverage import with_even_looks
 from attnlab.data import batches, collate
 from attnlab.data.english_french import EnglishFrench
-from attnlab.seq2seq import Config, Seq2Seq
+from attnlab.models.seq2seq import Config, Seq2Seq
+from attnlab.training.coverage import with_even_looks
 from attnlab.translator import Translator
 
 NAMES = {"none": "fixed_context", "additive": "rnnsearch"}

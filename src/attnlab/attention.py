@@ -57,8 +57,12 @@ def weights(
     check_inputs(q, k, k, mask, bias, causal, score, scale, temperature)
     k = share_heads(k, q)
     factor = _scale(q, score, scale) / temperature
-    # The dot product is linear: scaling q (L · D numbers) is cheaper than scaling L · S scores.
-    scores = dot(q * factor, k) if score is dot else checked_scores(score, q, k) * factor
+    if score is dot:
+        # The dot product is linear: scaling q (L · D numbers) is cheaper than scaling L · S scores.
+        # Keys cut into heads lie scattered; side by side, their product is a third faster.
+        scores = dot(q * factor, k.contiguous())
+    else:
+        scores = checked_scores(score, q, k) * factor
     if bias is not None:
         scores = scores + bias  # (B, H, L, S)
     return softmax(scores, combine(mask, bias, causal, q, k), off_by_one)
@@ -77,6 +81,7 @@ def attention(
     temperature: float = 1.0,
     off_by_one: bool = False,
     dropout: float = 0.0,
+    fused: bool = True,
 ) -> Tensor:
     """weights(q, k) @ v: (B, H, L, D), (B, H, S, D), (B, H, S, D) -> (B, H, L, D).
 
@@ -88,14 +93,12 @@ def attention(
     - A query that may see no key at all gets zeros.
     - `k` and `v` must be finite, also where the mask hides them: 0 · NaN is NaN.
     - `dropout` acts on the weights whenever it is above 0: pass 0 when not training.
+    - `fused=False` writes all weights down, as in 2017: the same result, slower.
     """
     check_inputs(q, k, v, mask, bias, causal, score, scale, temperature, dropout)
-    if score is dot and not listening():
+    if fused and score is dot and not listening():
         factor = _scale(q, score, scale) / temperature
-        return fused_attention(
-            q, k, v, mask=mask, bias=bias, causal=causal,
-            factor=factor, off_by_one=off_by_one, dropout=dropout,
-        )  # fmt: skip
+        return fused_attention(q, k, v, mask, bias, causal, factor, off_by_one, dropout)
     w = weights(
         q, k, mask=mask, bias=bias, causal=causal,
         score=score, scale=scale, temperature=temperature, off_by_one=off_by_one,

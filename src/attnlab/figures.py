@@ -19,70 +19,93 @@ from cycler import cycler
 from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullLocator
 from PIL import Image
 
-# After Okabe & Ito 2008, whose colours people with any kind of colour vision can tell apart; a
-# little darker, to stand out from white by 3 to 1. Live figures (widgets/static/kit.js) have the
-# same on a light page, which a test compares.
-COLOURS = {
-    "blue": "#005299",
-    "orange": "#CC8500",
-    "green": "#008561",
-    "red": "#B24D00",
-    "purple": "#A6628F",
-    "sky": "#419CD9",
-    "black": "#000000",
-    "yellow": "#F0E442",
-}
+from attnlab import palette
+from attnlab.palette import THEMES
 
-# Dark is much: the ramp of the live maps on a light page (widgets/static/kit.js), which a test
-# compares. Monotone in lightness, so it also reads in grey.
-WEIGHTS = LinearSegmentedColormap.from_list(
-    "weights", ["#fafaf7", "#bed6e8", "#6ba4ce", "#2868a5", "#08285f"]
-)
-matplotlib.colormaps.register(WEIGHTS, force=True)
-LINE = "#d5d9de"
-
-STYLE: Any = {
-    "axes.prop_cycle": cycler(color=list(COLOURS.values())),
-    "axes.grid": False,
-    "axes.labelsize": 13,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 14,
-    "figure.constrained_layout.use": True,
-    "figure.dpi": 100,
-    "figure.facecolor": "white",
-    "figure.figsize": (7.0, 4.2),  # 700 px wide: fills a phone, and half a slide
-    "font.size": 12,
-    "image.cmap": "weights",
-    "image.interpolation": "nearest",
-    "legend.fontsize": 12,
-    "legend.frameon": False,
-    "lines.linewidth": 2.2,
-    "savefig.facecolor": "white",
-    "xtick.labelsize": 12,
-    "ytick.labelsize": 12,
-}
+COLOURS = palette.inks()  # by name, on white; a sense has a name, too: palette.colour("query")
 
 
-def use_style() -> None:
+def _ramp(name: str, theme: str) -> LinearSegmentedColormap:
+    made = LinearSegmentedColormap.from_list(_ramp_name(name, theme), palette.ramp(name, theme))
+    matplotlib.colormaps.register(made, force=True)
+    return made
+
+
+def _ramp_name(name: str, theme: str) -> str:
+    return name if theme == "light" else f"{name}-{theme}"
+
+
+RAMPS = {(name, theme): _ramp(name, theme) for name in ("weights", "signed") for theme in THEMES}
+WEIGHTS = RAMPS["weights", "light"]  # dark is much
+MARKS = (0, 0.1, 0.3, 0.6, 1)  # on the scale of weights, as in the legend of live maps
+
+
+def style(theme: str = "light") -> Any:
+    """matplotlib's settings for a light or a dark page."""
+    paper, text = palette.colour("bg", theme), palette.colour("black", theme)
+    return {
+        "axes.edgecolor": text,
+        "axes.facecolor": paper,
+        "axes.labelcolor": text,
+        "axes.prop_cycle": cycler(color=list(palette.inks(theme).values())),
+        "axes.grid": False,
+        "axes.labelsize": 13,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlelocation": "left",
+        "axes.titlesize": 14,
+        "figure.constrained_layout.use": True,
+        "figure.dpi": 100,
+        "figure.facecolor": paper,
+        "figure.figsize": (7.0, 4.2),  # 700 px wide: fills a phone, and half a slide
+        "font.size": 12,
+        "image.cmap": _ramp_name("weights", theme),
+        "image.interpolation": "nearest",
+        "legend.fontsize": 12,
+        "legend.frameon": False,
+        "lines.linewidth": 2.2,
+        "savefig.facecolor": paper,
+        "text.color": text,
+        "xtick.color": text,
+        "xtick.labelsize": 12,
+        "ytick.color": text,
+        "ytick.labelsize": 12,
+    }
+
+
+def use_style(theme: str = "light") -> None:
     """Make the course's look the default of matplotlib."""
     plt.rcdefaults()
-    plt.rcParams.update(STYLE)
+    plt.rcParams.update(style(theme))
+
+
+def theme_now() -> str:
+    """Which of the two looks is in use."""
+    dark = str(plt.rcParams["figure.facecolor"]).lower() == palette.colour("bg", "dark")
+    return "dark" if dark else "light"
 
 
 class Picture:
-    """What `show` displays: a figure with alt text, and a line of text where there is no HTML."""
+    """What `show` displays: a figure with alt text, and a line of text where there is no HTML.
 
-    def __init__(self, png: bytes, alt: str, caption: str, width: int) -> None:
-        self.png, self.alt, self.caption, self.width = png, alt, caption, width
+    A dark page turns its lightness round and keeps its hues (`data-ground="turns"`), so that a
+    picture costs no second copy; one with a photograph in it keeps its white ground.
+    """
+
+    def __init__(
+        self, png: bytes, alt: str, caption: str, size: tuple[int, int],
+        *, smallest: float = 0.0, photograph: bool = False,
+    ) -> None:  # fmt: skip
+        self.png, self.alt, self.caption, self.size = png, alt, caption, size
+        self.smallest, self.photograph = smallest, photograph
 
     def __repr__(self) -> str:
         return f"Figure: {self.alt}"
@@ -90,10 +113,13 @@ class Picture:
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.png).decode("ascii")
         words = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
+        width, height = self.size  # said here, so that a page keeps room before it is decoded
         return (
             '<figure style="margin: 1em 0">'
             f'<img alt="{html.escape(self.alt)}" src="data:image/png;base64,{data}"'
-            f' width="{self.width}" style="max-width: 100%; height: auto; background: white">'
+            f' width="{width}" height="{height}" data-smallest="{self.smallest:.1f}"'
+            f' data-ground="{"stays" if self.photograph else "turns"}"'
+            ' style="max-width: 100%; height: auto; background: white">'
             f"{words}</figure>"
         )
 
@@ -107,13 +133,27 @@ def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 160) -> None:
     if not alt.strip():
         raise ValueError("alt is empty, but a figure needs words for those who cannot see it.")
     png = _png(fig, dpi)
-    width = round(fig.get_figwidth() * 100)
+    width, height = (round(100 * inches) for inches in fig.get_size_inches())
+    drawn: list[Any] = fig.findobj(AxesImage)
+    words = " ".join(alt.split())
+    picture = Picture(
+        png, words, caption, (width, height),
+        smallest=_smallest_letters(fig),
+        photograph=any(image.get_array().ndim == 3 for image in drawn),
+    )  # fmt: skip
     plt.close(fig)
-    display(Picture(png, " ".join(alt.split()), caption, width))
+    display(picture)
+
+
+def _smallest_letters(fig: Figure) -> float:
+    """The smallest type in a figure, in pixels at the width it is shown: slides are held to it."""
+    texts: list[Any] = [t for t in fig.findobj(Text) if t.get_visible()]
+    sizes = [float(text.get_fontsize()) for text in texts if text.get_text().strip()]
+    return min(sizes, default=0.0) * 100 / 72
 
 
 def _png(fig: Figure, dpi: int) -> bytes:
-    """The figure with a palette of 256 colours: a third of the bytes, and nobody sees it."""
+    """The figure with a set of 256 colours: a third of the bytes, and nobody sees it."""
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
     small = io.BytesIO()
@@ -131,22 +171,30 @@ def heatmap(
     title: str = "",
     row_label: str = "query",
     column_label: str = "key",
-    low: float | None = 0.0,
+    law: str | None = None,
+    low: float | None = None,
     high: float | None = None,
     digits: int = 2,
     numbers: bool | None = None,
     colourbar: bool = False,
 ) -> AxesImage:
-    """Draw a matrix (L, S): one row a query, one column a key.
+    """Draw a matrix (L, S): one row per query, one column per key.
+
+    `law` takes numbers to colours, as in the live maps (see `attnlab.palette`): "weights", from 0
+    to `high` (1) by their square root; "signed", blue above 0 and orange below, up to `high`;
+    "amounts", evenly from `low` to `high`. Left out, it is found from the numbers: any below 0
+    make it signed, all within 0 … 1 and no `low` make it weights.
 
     Numbers are written into the cells when there are few and they fit (`numbers=None`), in black
-    or white, whichever can be read. `low` and `high` fix the ends of the colour scale.
+    or white, whichever can be read.
     """
     values = np.asarray(matrix.detach().cpu() if hasattr(matrix, "detach") else matrix, dtype=float)
     _check_labels(values, rows, columns)
     length, width = values.shape
     inches = _cell_inches(ax, length, width)
-    image = ax.imshow(values, cmap=WEIGHTS, vmin=low, vmax=high, aspect="equal")
+    law = law or _law(values, low)
+    ramp = RAMPS["signed" if law == "signed" else "weights", theme_now()]
+    image = ax.imshow(values, cmap=ramp, norm=_norm(law, values, low, high), aspect="equal")
     ax.set_title(title)
     ax.set_xlabel(column_label)
     ax.set_ylabel(row_label)
@@ -158,17 +206,45 @@ def heatmap(
         if letters > 28 or letters + width > 9 * inches * width:
             plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
     ax.tick_params(length=0)
-    ax.spines[:].set(visible=True, color=LINE)  # the lightest cells are nearly white
+    # The lightest cells are nearly white.
+    ax.spines[:].set(visible=True, color=palette.colour("line", theme_now()))
     few = values.size <= 64 and max(values.shape) <= 10 and inches > 0.4
     if numbers if numbers is not None else few:
-        light, dark = image.get_clim()
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
-                ink = "white" if value - light > 0.677 * (dark - light) else "black"
+                ink = _ink(image.to_rgba(value))
                 ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", color=ink, size=11)
     if colourbar:
-        ax.figure.colorbar(image, ax=ax, shrink=0.85)
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.85)
+        if law == "weights":
+            bar.set_ticks([mark * image.get_clim()[1] for mark in MARKS])
     return image
+
+
+def _law(values: np.ndarray, low: float | None) -> str:
+    finite = values[np.isfinite(values)]
+    if (finite < 0).any() and low is None:
+        return "signed"
+    return "weights" if low is None and not (finite > 1 + 1e-6).any() else "amounts"
+
+
+def _norm(law: str, values: np.ndarray, low: float | None, high: float | None) -> Normalize:
+    """From a number to a place on the ramp, 0 … 1."""
+    finite = values[np.isfinite(values)]
+    if law == "weights":
+        return PowerNorm(0.5, vmin=0.0, vmax=1.0 if high is None else high)
+    if law == "signed":
+        limit = high if high is not None else float(np.abs(finite).max(initial=0)) or 1.0
+        return Normalize(-limit, limit)
+    if law == "amounts":
+        return Normalize(low, high)
+    raise ValueError(f'law is {law!r}, but it must be "weights", "signed" or "amounts".')
+
+
+def _ink(rgba: Any) -> str:
+    """Black or white, whichever can be read on a colour (contrast as WCAG defines it)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgba[:3]]
+    return "black" if np.dot([0.2126, 0.7152, 0.0722], linear) > 0.179 else "white"
 
 
 def plain_ticks(axis: Axis) -> None:
@@ -209,7 +285,7 @@ def look(
     veil[..., 3] = 0.76 * (1 - np.sqrt(grid / max(float(grid.max()), 1e-12)))
     ax.imshow(veil, extent=extent)
     row, column = np.unravel_index(int(grid.argmax()), grid.shape)
-    frames = [(column * across, row * down, across, down, COLOURS["orange"], "-")]
+    frames = [(column * across, row * down, across, down, palette.colour("peak"), "-")]
     frames += [(x, y, right - x, low - y, "white", "--") for x, y, right, low in boxes]
     for x, y, wide, high, colour, line in frames:
         ax.add_patch(Rectangle((x, y), wide, high, fill=False, ec=colour, ls=line, lw=1.8))

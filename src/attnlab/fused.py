@@ -7,7 +7,6 @@ B batch, H heads, L queries, S keys, D head width; "..." stands for any leading 
 """
 
 from math import prod
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +19,6 @@ def fused_attention(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    *,
     mask: Mask | Tensor | None,
     bias: Tensor | None,
     causal: bool,
@@ -30,24 +28,24 @@ def fused_attention(
 ) -> Tensor:
     """softmax(factor · q kᵀ + bias) v, for inputs that `attention` has checked."""
     # The kernel's own causal mask is aligned at the upper left, ours at the lower right.
-    same = q.shape[-2] == k.shape[-2]
-    if mask is None and bias is None and not off_by_one and (same or not causal):
-        return _kernel(q, k, v, None, is_causal=causal, scale=factor, dropout_p=dropout)
+    aligned = not causal or q.shape[-2] == k.shape[-2]
+    if mask is None and bias is None and aligned and not off_by_one:
+        return _kernel(q, k, v, None, factor, dropout, causal)
 
     allowed = combine(mask, bias, causal, q, k)
     if off_by_one:
         k, v, allowed, bias = _add_silent_key(k, v, allowed, bias)
     if allowed is None:
-        return _kernel(q, k, v, None, scale=factor, dropout_p=dropout)
+        return _kernel(q, k, v, None, factor, dropout)
 
     # Kernels disagree on queries that see no key: open their rows, and multiply by 0 afterwards.
     sees = allowed.any(-1, keepdim=True)
     if bias is None and _all(sees):  # nearly always
-        return _kernel(q, k, v, allowed, scale=factor, dropout_p=dropout)
+        return _kernel(q, k, v, allowed, factor, dropout)
     extra = allowed | ~sees
     if bias is not None:  # the kernel takes mask and bias as one tensor
         extra = torch.where(allowed, bias, -torch.inf).masked_fill(~sees, 0.0)
-    return _kernel(q, k, v, extra, scale=factor, dropout_p=dropout) * sees
+    return _kernel(q, k, v, extra, factor, dropout) * sees
 
 
 def _add_silent_key(
@@ -55,7 +53,9 @@ def _add_silent_key(
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
     """Softmax off by one: a zero key scores 0 with every query, exp(0) = 1, and its value is 0."""
     if allowed is not None:
-        allowed = F.pad(allowed.expand(*allowed.shape[:-1], k.shape[-2]), (1, 0), value=True)
+        allowed = allowed.expand(*allowed.shape[:-1], k.shape[-2])
+        # not F.pad: torch.compile writes C++ that does not compile for a padded bool tensor
+        allowed = torch.cat([allowed.new_ones(*allowed.shape[:-1], 1), allowed], dim=-1)
     if bias is not None:
         bias = F.pad(bias.expand(*bias.shape[:-1], k.shape[-2]), (1, 0))
     return F.pad(k, (0, 0, 1, 0)), F.pad(v, (0, 0, 1, 0)), allowed, bias
@@ -66,8 +66,18 @@ def _all(sees: Tensor) -> bool:
     return sees.device.type == "cpu" and not torch.compiler.is_compiling() and bool(sees.all())
 
 
-def _kernel(q: Tensor, k: Tensor, v: Tensor, extra: Tensor | None, **options: Any) -> Tensor:
+def _kernel(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    extra: Tensor | None,
+    factor: float,
+    dropout: float,
+    causal: bool = False,
+) -> Tensor:
     """Call the kernel on exactly four axes: with any other number it takes a slow way."""
+    if q.dim() == 4 and (extra is None or extra.dim() == 4) and q.shape[:2] == k.shape[:2]:
+        return F.scaled_dot_product_attention(q, k, v, extra, dropout, causal, scale=factor)
     lead = torch.broadcast_shapes(q.shape[:-3], k.shape[:-3])
 
     def four_axes(x: Tensor) -> Tensor:
@@ -81,5 +91,7 @@ def _kernel(q: Tensor, k: Tensor, v: Tensor, extra: Tensor | None, **options: An
         q = q.expand(-1, k.shape[1], -1, -1)
     extra = None if extra is None else four_axes(extra)
     grouped = q.shape[1] != k.shape[1]
-    out = F.scaled_dot_product_attention(q, k, v, extra, enable_gqa=grouped, **options)
+    out = F.scaled_dot_product_attention(
+        q, k, v, extra, dropout, causal, scale=factor, enable_gqa=grouped
+    )
     return out.reshape((*lead, *out.shape[1:])[-axes:])

@@ -4,7 +4,9 @@
         model(x)
     maps["layers.0.self_attention"]              # (B, H, L, S), detached, before dropout
 
-    with record(model, "context", attached=True) as maps:     # for a loss that looks at the looks
+    stack(maps)                                  # of all layers: (B, N, H, L, S)
+
+    with record(model, "context", attached=True) as maps:     # for a loss that reads the weights
 
 Keys are module paths, as in `model.named_modules()`: `model.get_submodule(path)` is the module
 whose `forward` called `attention()`; the model itself is `""`. A module that called once holds a
@@ -17,10 +19,11 @@ Outputs are equal with and without it, up to rounding; `record` names two limits
 
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 
+import torch
 from torch import Tensor, nn
 
 Maps = dict[str, Tensor | list[Tensor]]
@@ -98,7 +101,8 @@ def record(
     handles: list = []
     try:
         for path, module in model.named_modules():
-            handles += recorder.watch(module, path)
+            if not _cannot_attend(module):
+                handles += recorder.watch(module, path)
         _recorders.append(recorder)
         yield recorder.maps
         _warn_of_typos(model, patterns or ())
@@ -107,6 +111,51 @@ def record(
             _recorders.remove(recorder)
         for handle in handles:
             handle.remove()
+
+
+def stack(maps: Maps) -> Tensor:
+    """The maps of N layers in one tensor, in the order in which they ran: (B, N, H, L, S)."""
+    found = list(maps.values())
+    if not found:
+        raise ValueError(
+            "no maps were recorded: run the model inside of `with record(model) as maps:`."
+        )
+    for path, one in maps.items():
+        if isinstance(one, list):
+            raise ValueError(
+                f"{path!r} called attention {len(one)} times, so its maps are a list: run the "
+                "model once in the block, or stack that list yourself."
+            )
+    shapes = {tuple(one.shape) for one in found if isinstance(one, Tensor)}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"the maps have different shapes, {sorted(shapes)}: record a part of the model, such "
+            'as record(model, "decoder.layers.*.cross_attention").'
+        )
+    return torch.stack([one for one in found if isinstance(one, Tensor)], dim=1)
+
+
+def one_text(maps: Maps | Tensor) -> Tensor:
+    """What was recorded on a single text: (N, H, L, S). A tensor of that shape stays as it is."""
+    if isinstance(maps, Tensor):
+        return maps
+    if not isinstance(maps, Mapping):
+        raise TypeError(
+            f"maps is a {type(maps).__name__}, but what record gives is expected, or a tensor "
+            "(layers, heads, queries, keys)."
+        )
+    stacked = stack(maps)
+    if len(stacked) != 1:
+        raise ValueError(
+            f"maps of {len(stacked)} texts were recorded: choose one, as in stack(maps)[0]."
+        )
+    return stacked[0]
+
+
+def _cannot_attend(module: nn.Module) -> bool:
+    """Torch's own layers never call our attention: hooks on each of them would only cost time."""
+    changed = "forward" in vars(module) or module._forward_hooks or module._forward_pre_hooks
+    return type(module).__module__.startswith("torch.nn.") and not changed
 
 
 def _warn_of_typos(model: nn.Module, patterns: Iterable[str]) -> None:

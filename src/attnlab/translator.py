@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab import assets, checkpoints, decoding, metrics, seq2seq, transformer
+from attnlab import assets, checkpoints, decoding, metrics
 from attnlab.data.sequences import SPECIAL, Pair, Vocabulary, collate, encode_sources
-from attnlab.seq2seq import Seq2Seq
-from attnlab.transformer import Transformer
+from attnlab.models import seq2seq, transformer
+from attnlab.models.seq2seq import Seq2Seq
+from attnlab.models.transformer import Transformer
 
 Words = Sequence[str]
 # Kind -> its sizes, its model, and how it aligns. A header without a kind is from before 2017.

@@ -1,4 +1,4 @@
-"""`python -m coursekit build | check | book | slides | workspace`."""
+"""`python -m coursekit build | check | book | slides`."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-# Each command imports what it needs when it runs: a learner's `workspace` has no need of Sphinx.
+# Each command imports what it needs when it runs: `check` has no need of Sphinx.
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -31,9 +31,12 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from coursekit.build import stale
+    from coursekit.build import notes, stale
 
-    problems = stale(find_project(options.root), options.chapter)
+    project = find_project(options.root)
+    for note in notes(project, options.chapter):
+        print(note, file=sys.stderr)
+    problems = stale(project, options.chapter)
     if problems:
         raise CourseError(*problems)
     print("Every generated notebook is what its source says.")
@@ -56,15 +59,6 @@ def _slides(options: argparse.Namespace) -> int:
     return 0
 
 
-def _workspace(options: argparse.Namespace) -> int:
-    from coursekit.store import fill_workspace
-
-    project = find_project(options.root)
-    folder = project.root / options.folder
-    print(*fill_workspace(project, folder, overwrite=options.overwrite), sep="\n")
-    return 0
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m coursekit", description=__doc__)
     parser.add_argument("--root", type=Path, help="the repository (default: found from here)")
@@ -79,18 +73,15 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check", _check, "say which generated notebooks are stale; runs nothing")
     book = command("book", _book, "build the website into build/site")
     slides = command("slides", _slides, "build the lecture slides into build/slides")
-    workspace = command("workspace", _workspace, "copy the student notebooks to your own folder")
     for one in (build, check, book, slides):
         one.add_argument("--chapter", metavar="NN", help="only this chapter, such as 03")
     for one in (build, book, slides):
         one.add_argument("--force", action="store_true", help="run unchanged chapters too")
-    for one in (build, workspace):
-        one.add_argument(
-            "--overwrite",
-            action="store_true",
-            help="replace notebooks somebody worked in, saving their version as .bak first",
-        )
-    workspace.add_argument("--folder", default="my_notebooks", help="default: my_notebooks")
+    build.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace notebooks somebody worked in, saving their version as .bak first",
+    )
     return parser
 
 

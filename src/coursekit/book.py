@@ -12,12 +12,13 @@ import yaml
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
-from coursekit import editions, pages, vendored
+from coursekit import advice, editions, pages, vendored
 from coursekit.build import load_chapters
 from coursekit.errors import CourseError
 from coursekit.landing import landing_page
 from coursekit.offline import require_offline
 from coursekit.project import Project
+from coursekit.search import write_search
 from coursekit.slides import build_slides, has_slides
 from coursekit.source import Chapter
 from coursekit.store import seal, text_of
@@ -45,6 +46,8 @@ def build_book(project: Project, chapter: str | None = None, *, force: bool = Fa
     shutil.rmtree(site, ignore_errors=True)
     shutil.copytree(html, site, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     _add_downloads(project, chapters, site)
+    write_search(site, [chapter.stem for chapter in chapters])
+    vendored.write_weights(site.glob("*.html"), site / "_static")
     slides = build_slides(project, chapter, executed=executed)
     shutil.copytree(slides.parent, site / "slides", dirs_exist_ok=True)
     require_offline(site)
@@ -76,14 +79,19 @@ def assemble(
             put(name, file.read_bytes())
     for chapter in chapters:
         notebook = executed[chapter.stem]
-        page = pages.website(notebook, chapter, project, has_slides(chapter))
+        gpu = [c for c in chapters if c.gpu and not chapter.gpu and c.number == chapter.number]
+        page = pages.website(notebook, chapter, project, has_slides(chapter), gpu=gpu)
+        for note in (*advice.long_cells(chapter), *advice.first_screen(page, chapter)):
+            tqdm.write(note)
         put(f"{chapter.stem}.ipynb", text_of(_plain(page)))
     put("index.md", landing_page(project, chapters, force=force))
     put("_toc.yml", contents(chapters))
     scripts = vendored.write_widgets(project, source / "style")
     put("_config.yml", configuration(project, chapters, scripts))
     vendored.copy_mathjax(source / "style" / "mathjax")
-    vendored.copy_fonts(source / "style" / "fonts")
+    vendored.copy_fonts(project.build / "fonts")
+    put("style/fonts.css", vendored.fonts_style(project.build / "fonts"))
+    put("style/fonts-LICENSE.txt", (project.build / "fonts" / "LICENSE").read_bytes())
     return wanted
 
 
@@ -115,6 +123,7 @@ def configuration(project: Project, chapters: list[Chapter], assets: list[str]) 
         **sphinx.get("course_descriptions", {}),
         **{chapter.stem: chapter.summary for chapter in chapters},
     }
+    sphinx["course_tools"] = pages.tree_hash(Path(__file__).parent)
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from coursekit import editions, store
+from coursekit import advice, editions, store
 from coursekit.editions import Edition
 from coursekit.execute import execute, keep_text_only
 from coursekit.exercises import validate
@@ -33,6 +33,7 @@ def build(
         student = editions.student(one, project)
         lines.append(_save(project, student, target(project, student), overwrite))
         lines.append(_build_solutions(project, one, force, overwrite))
+        lines += advice.long_cells(one)
     return lines
 
 
@@ -78,6 +79,11 @@ def stale(project: Project, chapter: str | None = None) -> list[str]:
     if chapter is None:
         problems += _orphans(project)
     return problems
+
+
+def notes(project: Project, chapter: str | None = None) -> list[str]:
+    """What the authors of the chosen chapters should know, and nothing stops at."""
+    return [note for one in load_chapters(project, chapter) for note in advice.long_cells(one)]
 
 
 def _staleness(project: Project, edition: Edition) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 from nbformat import NotebookNode, v4
 
 from coursekit.project import Project
-from coursekit.source import SLIDE_TAGS, Cell, Chapter
+from coursekit.source import FOLDED, LAYOUTS, SLIDE_TAGS, Cell, Chapter
 
 SETUP = """\
 # The course's own library. Where it is installed nothing happens here; Colab fetches it, once.
@@ -59,7 +59,7 @@ def student(chapter: Chapter, project: Project) -> Edition:
             hints = []
         if cell.role == "hint":
             hints.append(cell)
-        elif cell.role != "solution" and not _only_for_slides(cell):
+        elif cell.role != "solution" and "held" not in cell.tags and not cell.only_for_slides:
             _add(edition, cell)
     if hints:
         _add_hints(edition, hints)
@@ -71,7 +71,7 @@ def solutions(chapter: Chapter, project: Project) -> Edition:
     edition = _start(chapter, "solutions")
     _add_opening(edition, project)
     for cell in chapter.cells:
-        if cell.role not in ("stub", "hint") and not _only_for_slides(cell):
+        if cell.role not in ("stub", "hint") and not cell.only_for_slides:
             _add(edition, cell)
     return edition
 
@@ -120,18 +120,19 @@ def _add_opening(edition: Edition, project: Project) -> None:
 
 
 def _add(edition: Edition, cell: Cell) -> None:
-    """A cell as a notebook shows it: slide tags go, code that is not the lesson is collapsed."""
-    tags = [tag for tag in cell.tags if tag not in (*SLIDE_TAGS, "hide-input")]
-    collapsed = {"source_hidden": True} if "hide-input" in cell.tags else None
-    edition.add(
-        cell.kind, cell.text, cell.line, tags=tags, exercise=cell.exercise, jupyter=collapsed
-    )
+    """A cell as a notebook shows it: slide tags go, what is not the lesson is collapsed.
+
+    JupyterLab hides all that follows a collapsed heading, up to the next one as high.
+    """
+    tags = [tag for tag in cell.tags if tag not in (*SLIDE_TAGS, *LAYOUTS, *FOLDED, "deeper")]
+    metadata: dict[str, Any] = {"tags": tags, "exercise": cell.exercise}
+    if set(FOLDED) & set(cell.tags):
+        metadata["jupyter"] = {"source_hidden": True}
+    if "deeper" in cell.tags and cell.level:
+        metadata["jp-MarkdownHeadingCollapsed"] = True
+    edition.add(cell.kind, cell.text, cell.line, **metadata)
 
 
 def _add_hints(edition: Edition, hints: list[Cell]) -> None:
     text = fold_hints([hint.text for hint in hints])
     edition.add("markdown", text, hints[0].line, tags=["hint"], exercise=hints[0].exercise)
-
-
-def _only_for_slides(cell: Cell) -> bool:
-    return "notes" in cell.tags or "slides-only" in cell.tags

@@ -39,6 +39,7 @@ def validate(chapters: Sequence[Chapter]) -> None:
 def chapter_problems(chapter: Chapter) -> Iterator[Problem]:
     """Everything that is wrong with one chapter."""
     yield from _opening_problems(chapter)
+    yield from _fold_problems(chapter)
     groups: dict[str, list[Cell]] = {}
     for cell in chapter.cells:
         for sentence in _cell_problems(cell):
@@ -60,6 +61,27 @@ def _opening_problems(chapter: Chapter) -> Iterator[Problem]:
     title = f"# {chapter.number} · {chapter.title}"
     if not chapter.gpu and first.text.splitlines()[0].rstrip() != title:
         yield first.line, f"the title must read {title!r}, as the header says."
+
+
+def _fold_problems(chapter: Chapter) -> Iterator[Problem]:
+    """A *Dig deeper* fold begins with a heading and ends before one that is no lower.
+
+    Otherwise a notebook, where a collapsed heading hides what follows it, would hide too much.
+    """
+    level = 0  # of the fold we are in
+    for cell in (one for one in chapter.cells if not one.only_for_slides):
+        deeper = "deeper" in cell.tags
+        if deeper and cell.role:
+            yield cell.line, "an exercise cannot stand in a Dig deeper fold."
+        if deeper and level == 0 and cell.level < 3:
+            yield cell.line, "a Dig deeper fold begins with a markdown cell '### Dig deeper: …'."
+        elif not deeper and level and not 0 < cell.level <= level:
+            wanted = "#" * level
+            yield cell.line, f"after a Dig deeper fold comes a heading, '{wanted} …' or higher."
+        inner = re.findall(r"^#{1,6} ", cell.text, re.MULTILINE) if cell.kind == "markdown" else []
+        if deeper and len(inner) > (cell.level > 0):
+            yield cell.line, "a Dig deeper fold has one heading, its first line."
+        level = (cell.level or level) if deeper else 0
 
 
 def _cell_problems(cell: Cell) -> Iterator[str]:

@@ -7,7 +7,10 @@ the library or an asset changes. Where nbval has just run it, `nbval_record` has
 import hashlib
 import html
 import os
+import re
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,14 @@ from coursekit import editions, store
 from coursekit.editions import Edition
 from coursekit.execute import execute, kernel_environment
 from coursekit.project import Project
-from coursekit.source import Chapter
+from coursekit.source import FOLDED, HEADING, Chapter
 
+# What folded code is called on the page, closed and open.
+PROMPTS = {
+    "setup": ("Set-up", "Set-up"),
+    "plumbing": ("Helpers, not needed to follow", "Helpers, not needed to follow"),
+    "solution": ("Show the solution", "Hide the solution"),
+}
 # What a static page cannot use: it needs a kernel, or the page has something better.
 NOT_STATIC = ("application/vnd.jupyter.widget-view+json",)
 
@@ -85,50 +94,87 @@ def executed_chapters(
     return {stem: done.result() for stem, done in running.items()}
 
 
-def website(notebook: NotebookNode, chapter: Chapter, project: Project, deck: bool) -> NotebookNode:
-    """The website's page of an executed chapter: hints and solutions folded, buttons on top."""
+def website(
+    notebook: NotebookNode,
+    chapter: Chapter,
+    project: Project,
+    deck: bool,
+    *,
+    gpu: Sequence[Chapter] = (),
+) -> NotebookNode:
+    """The website's page of an executed chapter: hints and solutions folded, buttons on top.
+
+    The page has no kernel, so it has no checks either: a tick would be one nobody earned. Its GPU
+    exercises are cards at the end.
+    """
     page = static_outputs(notebook)
+    hidden = {"notes", "slides-only", "held", "check"}
+    shown = [cell for cell in page.cells if not hidden & set(cell.metadata.get("tags", []))]
     cells: list[NotebookNode] = []
-    hints: list[NotebookNode] = []
-    for cell in page.cells:
-        tags = cell.metadata.get("tags", [])
-        if "notes" in tags or "slides-only" in tags:
-            continue
-        if "hint" in tags:
-            hints.append(cell)
-            continue
-        if hints:
-            cells.append(_hints_cell(hints))
-            hints = []
-        cells.append(cell)
-        if "solution" in tags:
-            cell.metadata = {
-                "tags": ["hide-input"],
-                "mystnb": {
-                    "code_prompt_show": "Show the solution",
-                    "code_prompt_hide": "Hide the solution",
-                },
-            }
+    for kind, group in groupby(shown, key=_group):
+        if kind == "hint":
+            cells.append(_hints_cell(list(group)))
+        elif kind == "deeper":
+            cells += _deeper(list(group))
         else:
-            kept = [tag for tag in tags if tag in ("hide-input", "raises-exception")]
-            cell.metadata = {"tags": kept} if kept else {}
-    if hints:
-        cells.append(_hints_cell(hints))
+            cells += [_cell_on_page(cell) for cell in group]
     title, _, rest = cells[0].source.partition("\n")
     cells[0].source = f"{title}\n\n{buttons(chapter, project, deck)}\n{rest}"
+    if gpu:
+        cells.append(nbformat.v4.new_markdown_cell("".join(map(gpu_card, gpu)), id="gpu-card"))
     page.cells = cells
     return page
+
+
+def _group(cell: NotebookNode) -> str:
+    tags = cell.metadata.get("tags", [])
+    return "hint" if "hint" in tags else "deeper" if "deeper" in tags else ""
+
+
+def _cell_on_page(cell: NotebookNode) -> NotebookNode:
+    """A cell with what Jupyter Book has to know of it: what is folded, and what the fold says."""
+    tags = cell.metadata.get("tags", [])
+    kept = [tag for tag in tags if tag in ("raises-exception", "setup", "plumbing")]
+    prompt = next((PROMPTS[tag] for tag in tags if tag in PROMPTS), None)
+    if prompt or set(FOLDED) & set(tags):
+        kept.append("hide-input")
+    cell.metadata = {"tags": kept} if kept else {}
+    if prompt:
+        show, hide = prompt
+        cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": hide}
+    return cell
+
+
+def _deeper(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """A *Dig deeper* fold, or several: each begins at a heading and ends before the next."""
+    made: list[NotebookNode] = []
+    for cell in cells:
+        heading = HEADING.match(cell.source) if cell.cell_type == "markdown" else None
+        if heading:
+            if made:
+                made.append(_closing(made[-1]))
+            rest = cell.source[heading.end() :].strip("\n")
+            name = html.escape(heading[2].strip(), quote=False)
+            place = re.sub(r"\W+", "-", heading[2].lower()).strip("-")
+            opening = f'<details class="deeper" id="{place}">\n<summary>{name}</summary>'
+            cell.source = f"{opening}\n\n{rest}"
+        made.append(_cell_on_page(cell))
+    return [*made, _closing(made[-1])]
+
+
+def _closing(last: NotebookNode) -> NotebookNode:
+    return nbformat.v4.new_markdown_cell("</details>", id=f"{last.id[:58]}-end")
 
 
 def slides(notebook: NotebookNode) -> NotebookNode:
     """The lecture: only cells with a place in the slides, each told its place."""
     deck = static_outputs(notebook)
-    deck.cells = [c for c in deck.cells if _place(c)]
+    deck.cells = [c for c in deck.cells if _place(c) and "held" not in c.metadata.get("tags", [])]
     for cell in deck.cells:
         tags = cell.metadata.get("tags", [])
         cell.metadata["slideshow"] = {"slide_type": _place(cell)}
         # Solutions are for the discussion afterwards, figure code is not the lesson.
-        cell.metadata["hidden_code"] = "hide-input" in tags
+        cell.metadata["hidden_code"] = bool(set(FOLDED) & set(tags))
         if "hint" in tags:
             cell.source = editions.fold("Hint", cell.source)
     return deck
@@ -170,6 +216,16 @@ def buttons(chapter: Chapter, project: Project, deck: bool) -> str:
         row.append(f'<a class="course-button" href="slides/{chapter.stem}.html">Slides</a>')
     time = f'<span class="course-time">about {minutes(chapter.minutes)}</span>'
     return f'<p class="course-buttons">{" ".join(row)} {time}</p>\n'
+
+
+def gpu_card(chapter: Chapter) -> str:
+    """The GPU exercise of a chapter, as the last thing on its page."""
+    return (
+        f'<div class="gpu-card"><p class="gpu-card-kind">GPU exercise · '
+        f"{minutes(chapter.minutes)}</p>"
+        f'<p class="gpu-card-title"><a href="{chapter.stem}.html">{html.escape(chapter.title)}'
+        f"</a></p><p>{html.escape(chapter.summary)}</p></div>\n"
+    )
 
 
 def minutes(count: int) -> str:

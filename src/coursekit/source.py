@@ -15,12 +15,30 @@ from coursekit.project import Project
 
 SLIDE_TAGS = ("slide", "subslide", "fragment", "notes")
 ROLES = ("exercise", "stub", "hint", "solution", "check")
-TAGS = {*SLIDE_TAGS, *ROLES, "slides-only", "hide-input", "nbval-ignore-output", "raises-exception"}
+# How a slide is laid out, said by the cell that begins it; a statement and its figure unless said.
+LAYOUTS = ("layout-figure", "layout-columns", "layout-question", "layout-code")
+# What a code cell is on the page: `setup` (imports) and `plumbing` (helpers nobody needs to read in
+# order to follow) are folded; `held` cells hold the numbers beside them by asserts, and only the
+# solutions edition has them. Cells tagged `deeper`, one after the other, are one *Dig deeper* fold:
+# its first cell is markdown and begins with a heading, which becomes the fold's name.
+PAGE_TAGS = ("setup", "plumbing", "held", "deeper")
+FOLDED = ("hide-input", "setup", "plumbing")
+TAGS = {
+    *SLIDE_TAGS,
+    *LAYOUTS,
+    *ROLES,
+    *PAGE_TAGS,
+    "slides-only",
+    "hide-input",
+    "nbval-ignore-output",
+    "raises-exception",
+}
 HEADER_KEYS = {"number": int, "title": str, "minutes": int, "summary": str, "gpu": bool}
 FILE_NAME = re.compile(r"(?P<gpu>gpu_)?(?P<number>\d\d)_[a-z0-9_]+")
 # All that may stand on a cell's first line. jupytext takes anything else for a title or an option
 # and says nothing: a mistyped tag would hand speaker notes to students.
 MARKER = re.compile(r'# %%( \[markdown\])?( tags=\["[^"]+"(, *"[^"]+")*\])?( exercise="[^"]+")?\s*')
+HEADING = re.compile(r"(#{1,6}) +(.+)")
 MARKER_LIKE = re.compile(r"\s*#\s*%(%|\s*\[)")
 
 
@@ -38,6 +56,17 @@ class Cell:
     def role(self) -> str | None:
         """What the cell is in an exercise: exercise, stub, hint, solution or check."""
         return next((tag for tag in self.tags if tag in ROLES), None)
+
+    @property
+    def level(self) -> int:
+        """The level of the heading a markdown cell begins with; 0 where it begins without one."""
+        found = HEADING.match(self.text) if self.kind == "markdown" else None
+        return len(found[1]) if found else 0
+
+    @property
+    def only_for_slides(self) -> bool:
+        """Whether readers never see the cell."""
+        return "notes" in self.tags or "slides-only" in self.tags
 
     @property
     def slide(self) -> str | None:

@@ -24,6 +24,18 @@ window.addEventListener("load", async () => {
   idle(() => window.MathJax?.startup?.document?.lazyTypesetAll?.());
 });
 """
+# Words wait for their letters, which are in a style sheet and come at once; if not, not for long.
+# Set in other letters first, every line would break anew before the reader's eyes.
+LETTERS = """
+{
+  const { classList } = document.documentElement;
+  const show = () => classList.remove("course-setting");
+  classList.add("course-setting");
+  const fonts = ["", "600 ", "italic "].map((kind) => `${kind}16px "Source Sans Pro"`);
+  Promise.allSettled(fonts.map((font) => document.fonts.load(font))).then(show);
+  setTimeout(show, 600);
+}
+"""
 # A name for the arrows of the side bar; and paper is white, whatever the screen is.
 FRAME = """
 window.addEventListener("DOMContentLoaded", () => {
@@ -52,7 +64,8 @@ THEBE_BODY = re.compile(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this. The priority is late: after everybody has added their files."""
     app.add_config_value("course_descriptions", {}, "html")
-    scripts = ICONS + FORMULAS + FRAME
+    app.add_config_value("course_tools", "", "html")  # pages are made anew when these tools change
+    scripts = ICONS + LETTERS + FORMULAS + FRAME
     app.connect("builder-inited", lambda app: app.add_js_file(None, body=scripts))
     app.connect("html-page-context", tidy, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -62,6 +75,8 @@ def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
     """Filter the scripts and styles of one page, and say what it is about."""
     body = PLAIN_CODE.sub(r"\1", THEBE_BODY.sub("", context.get("body", "")))
     context["body"] = body = body.replace(SAME_NAME, "")
+    if page in app.builder.relations:  # type: ignore[attr-defined]
+        context["prev"], context["next"] = (_neighbour(app, page, step) for step in (1, 2))
     if words := app.config.course_descriptions.get(page):
         tag = f'<meta name="description" content="{html.escape(words)}">'
         context["metatags"] = context.get("metatags", "") + tag
@@ -84,6 +99,18 @@ def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
             inline.add(text)
             kept.append(file)
         context[key] = kept
+
+
+def _neighbour(app: Sphinx, page: str, step: int) -> dict[str, str] | None:
+    """The chapter before (1) or after (2): a chapter's GPU exercise is a card on its own page."""
+    relations = app.builder.relations  # type: ignore[attr-defined]
+    other = relations[page][step]
+    while other and other.startswith("gpu_"):
+        other = relations[other][step]
+    if other is None:
+        return None
+    title = app.builder.render_partial(app.env.titles[other])["title"]  # type: ignore[attr-defined]
+    return {"link": app.builder.get_relative_uri(page, other), "title": title}
 
 
 def _wanted(name: str, figures: list[str]) -> bool:

@@ -1,12 +1,12 @@
 """Writing notebooks so that nobody's work is lost.
 
-A learner works in the very files the course generates. So every generated notebook carries a
-fingerprint of what was written: texts, outputs, execution counts. As long as a file still has the
-fingerprint it carries, it is ours and may be replaced. Once it differs, someone worked in it: it
-is left alone, or copied to a .bak file first when asked to replace it. Opening and saving a
-notebook in JupyterLab changes only formatting and metadata, which the fingerprint ignores: the file
-stays ours. `check` still names it, because what is committed should not vary, and `build` puts it
-back without running anything.
+Learners work in copies of their own (`attnlab start`), but nobody stops them from opening a
+generated file. So every generated notebook carries a fingerprint of what was written: texts,
+outputs, execution counts. As long as a file still has the fingerprint it carries, it is ours and
+may be replaced. Once it differs, someone worked in it: it is left alone, or copied to a .bak file
+first when asked to replace it. Opening and saving a notebook in JupyterLab changes only formatting
+and metadata, which the fingerprint ignores: the file stays ours. `check` still names it, because
+what is committed should not vary, and `build` puts it back without running anything.
 """
 
 import hashlib
@@ -18,9 +18,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-
-from coursekit.errors import CourseError
-from coursekit.project import Project
 
 
 class Written(Enum):
@@ -92,11 +89,7 @@ def write(notebook: NotebookNode, path: Path, *, overwrite: bool = False) -> Wri
 
     With `overwrite` that work is first copied to a .bak file whose name is free.
     """
-    return _put(text_of(notebook).encode(), path, overwrite=overwrite)
-
-
-def _put(data: bytes, path: Path, *, overwrite: bool) -> Written:
-    """`write`, for the bytes of a file."""
+    data = text_of(notebook).encode()
     exists = path.exists()
     if exists:
         if path.read_bytes().splitlines() == data.splitlines():  # git may change line ends
@@ -129,38 +122,3 @@ def kept_sentence(name: str) -> str:
         f"{name}: kept, because you have worked in it; "
         "--overwrite replaces it and saves your version as a .bak file first."
     )
-
-
-def fill_workspace(project: Project, folder: Path, *, overwrite: bool = False) -> list[str]:
-    """Copy the student notebooks into a learner's own folder, which git does not look at.
-
-    A copy nobody has worked in follows the course; one with work in it is kept. Work done in
-    notebooks/student/ itself comes along as it is. Returns one sentence for each notebook.
-    """
-    sources = sorted(project.student.glob("*.ipynb"))
-    if not sources:
-        raise CourseError("notebooks/student/ is empty: run `python -m coursekit build` first.")
-    if folder.resolve() == project.student.resolve():
-        raise CourseError(f"{folder}: choose a folder other than notebooks/student itself.")
-    ignore = folder / ".gitignore"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not ignore.exists():
-            ignore.write_text("# A learner's own notebooks: not part of the course.\n*\n")
-    except OSError as error:
-        raise CourseError(f"{folder}: cannot be your folder: {error.strerror}.") from error
-    return [_copy(project, source, folder / source.name, overwrite) for source in sources]
-
-
-def _copy(project: Project, source: Path, path: Path, overwrite: bool) -> str:
-    here, name = project.relative(source), project.relative(path)
-    notebook = load(source)
-    if notebook is None:
-        return f"{here}: not copied, because it cannot be read as a notebook."
-    if is_untouched(notebook):
-        result = write(notebook, path, overwrite=overwrite)
-        return kept_sentence(name) if result is Written.KEPT else f"{name}: {result.value}."
-    result = _put(source.read_bytes(), path, overwrite=overwrite)
-    if result is Written.KEPT:
-        return f"{here}: your work in it is not copied. {kept_sentence(name)}"
-    return f"{name}: {result.value}, with your work from {here}."

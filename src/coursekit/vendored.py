@@ -1,8 +1,10 @@
 """What the pages take from installed packages and the library, so that none asks the network."""
 
+import base64
 import importlib.util
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from fontTools import subset
@@ -77,6 +79,23 @@ def copy_fonts(target: Path) -> None:
         subset.save_font(font, str(target / name), options)
 
 
+def fonts_style(folder: Path) -> str:
+    """The fonts as a style sheet that holds them. A font that comes after the words were set makes
+    every line break anew, and the page jump; one inside a style sheet is there before them.
+    """
+    rules = []
+    for name in FONTS:
+        weight = "600 700" if "semibold" in name else "400"
+        style = "italic" if "italic" in name else "normal"
+        data = base64.b64encode((folder / f"source-sans-pro-{name}.woff").read_bytes()).decode()
+        rules.append(
+            f'@font-face {{ font-family: "Source Sans Pro"; font-weight: {weight}; '
+            f"font-style: {style}; font-display: block; "
+            f'src: url("data:font/woff;base64,{data}") format("woff"); }}\n'
+        )
+    return "".join(rules)
+
+
 def write_widgets(project: Project, folder: Path) -> list[str]:
     """The scripts and style that bring live figures to life without a kernel; their names."""
     if str(project.src) not in sys.path:
@@ -91,6 +110,22 @@ def widgets_head(html: str, folder: str) -> str:
     from attnlab.widgets.static_page import head
 
     return head(html, folder)
+
+
+def write_weights(pages: Iterable[Path], folder: Path) -> list[Path]:
+    """Put the heavy weights that live figures of these pages load on request beside their scripts.
+
+    `folder` is the one that has `live/`. Weights that no page names any more go.
+    """
+    from attnlab.widgets import weights
+
+    texts = (page.read_text(encoding="utf-8") for page in pages)
+    names = {name for text in texts for name in weights.named(text)}
+    written = weights.write_parts(folder, sorted(names))
+    for old in (folder / weights.FOLDER).glob("*.js"):
+        if old not in written:
+            old.unlink()
+    return written
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -228,6 +228,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             chosen = item.callspec.params if hasattr(item, "callspec") else {}
-            page = getattr(chosen.get("spot"), "file", chosen.get("name", ""))
+            page = str(getattr(chosen.get("spot"), "file", chosen.get("name", "")))
             group = f"{item.path.stem}-{Path(page).stem}-{chosen.get('scheme', 'http')}"
             item.add_marker(pytest.mark.xdist_group(group))

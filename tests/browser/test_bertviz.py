@@ -7,7 +7,7 @@ import pytest
 import torch
 from playwright.sync_api import FrameLocator, Page, expect
 
-from attnlab.bertviz_views import head_view, model_view
+from attnlab.inside.bertviz_views import head_view, model_view
 from tests.browser import lab
 from tests.browser.serving import serving
 
@@ -22,7 +22,7 @@ HOSTILE = [
 ]
 CELLS = (
     """import torch
-from attnlab.bertviz_views import head_view, model_view
+from attnlab.inside.bertviz_views import head_view, model_view
 a = torch.randn(2, 3, 4, 4).softmax(-1)
 head_view(a, "the cat sat </script>".split(), layer=1)""",
     'model_view(a, "the cat sat down".split())',

@@ -1,12 +1,12 @@
 """The course in a real JupyterLab: figures talk to the kernel, the kernel talks back."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnlab.start import PAGE, fill
 from tests.browser import lab
 from tests.browser.built import ROOT
 from tests.browser.live import NUMBERS, drag_slider, revive, settle
@@ -38,16 +38,22 @@ w""",
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A learner's folder: the repository's own notebooks are never opened, so never changed."""
-    made = tmp_path_factory.mktemp("course")
-    for name in CHAPTERS:
-        shutil.copy2(STUDENT / name, made / name)
-    return made
+    page, _ = fill(tmp_path_factory.mktemp("course"), STUDENT)
+    return page.parent
 
 
 @pytest.fixture(scope="module")
 def jupyterlab(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with lab.running(folder, tmp_path_factory.mktemp("lab")) as address:
         yield address
+
+
+def test_the_start_page_opens_a_chapter(page: Page, jupyterlab: str) -> None:
+    page.goto(jupyterlab.format(path=PAGE))
+    lab.wait_until_idle(page)
+    page.locator(".jp-RenderedMarkdown a", has_text="0 · Start here").click()
+    heading = page.locator(".jp-RenderedMarkdown h1", has_text="0 · Start here")
+    expect(heading).to_be_visible(timeout=lab.MINUTES)
 
 
 def test_a_slider_reaches_the_kernel_and_python_reaches_the_figure(

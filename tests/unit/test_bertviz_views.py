@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnlab.bertviz_views import MOST, head_view, model_view
+from attnlab.inside.bertviz_views import MOST, head_view, model_view
 from coursekit.offline import remote_sources
 
 WORDS = ["[CLS]", "</script><script>window.pwned = 1</script>", 'a"b', "it's", "&amp;", "[SEP]"]

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from attnlab import captioning, checkpoints, decoding, figures
-from attnlab.captioning import CELL, GRID, Captioner, Config, Teller, inside
+from attnlab import checkpoints, decoding, figures
 from attnlab.data import PAD, scenes
+from attnlab.models import captioning
+from attnlab.models.captioning import CELL, GRID, Captioner, Config, Teller, inside
 from attnlab.record import record
 
 WORDS = scenes.vocabulary()

@@ -279,7 +279,7 @@ def test_explicit_memory_is_the_table(gpu):
         assert used >= one * n * n
     n, used, _ = gpu["results"]["fused"][-1]
     assert used < one * n * n / 4
-    if gpu["device"] == "cpu":
+    if gpu["gpu"].kind == "cpu":
         assert used == one * n * gpu["width"]  # nothing larger than the output
 
 

@@ -113,6 +113,34 @@ def test_what_is_wrong_is_refused_with_file_and_line(
         assert line.startswith(f"notebooks/{NAME}.py:{line_of(at)}: ")
 
 
+FOLD = '# %% [markdown] tags=["deeper"]\n# ### Dig deeper: more\n'
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        ('# %% tags=["deeper"]\n', "a Dig deeper fold begins with a markdown cell"),
+        (FOLD + "\n# %%\n", "after a Dig deeper fold comes a heading, '### …' or higher."),
+        (FOLD + "#\n# ### Again\n\n# %% [markdown]\n# ## Next\n\n# %%\n", "has one heading"),
+    ],
+)
+def test_a_fold_has_one_heading_and_ends_before_another(
+    project: Project, new: str, says: str
+) -> None:
+    rewrite(project, "# %%\nimport sys", f"{new}import sys")
+    assert says in refused(project)
+
+
+def test_a_fold_is_a_collapsed_heading_in_a_notebook(project: Project) -> None:
+    fold = FOLD + '\n# %% tags=["deeper"]\n2 + 2\n\n# %% [markdown]\n# ## Next\n\n# %%\n'
+    rewrite(project, "# %%\nimport sys", f"{fold}import sys")
+    (chapter,) = load_chapters(project)
+    cells = editions.student(chapter, project).notebook.cells
+    collapsed = [cell.source for cell in cells if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
+    assert collapsed == ["### Dig deeper: more"]
+    assert not any("deeper" in cell.metadata.get("tags", []) for cell in cells)
+
+
 @pytest.mark.parametrize(
     "marker",
     [

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from attnlab import reproducible
-from attnlab.coverage import Fertility, uneven, with_even_looks
 from attnlab.data import Batch
+from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.record import record
-from attnlab.seq2seq import Config, Seq2Seq
+from attnlab.training.coverage import Fertility, uneven, with_even_looks
 
 
 def batch() -> Batch:

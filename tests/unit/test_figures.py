@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-from pathlib import Path
 
 import matplotlib as mpl
 
@@ -16,7 +15,7 @@ import torch
 from IPython.display import display
 from PIL import Image
 
-from attnlab import figures
+from attnlab import figures, palette
 
 
 @pytest.fixture(autouse=True)
@@ -71,8 +70,21 @@ def test_a_picture_has_a_palette_and_its_colours_are_kept(shown):
     assert len(shown[0].png) < 30_000
 
 
+def test_a_page_learns_the_room_the_type_and_the_ground_of_a_picture(shown):
+    fig, ax = plt.subplots(figsize=(6, 3))
+    ax.text(0, 0, "small", fontsize=9)
+    figures.show(fig, alt="A word.")
+    assert 'width="600" height="300" data-smallest="12.5" data-ground="turns"' in (
+        shown[0]._repr_html_()
+    )
+    fig, ax = plt.subplots()
+    ax.imshow(np.zeros((2, 2, 3)))  # red, green, blue: a photograph does not turn dark
+    figures.show(fig, alt="A photograph.")
+    assert 'data-ground="stays"' in shown[1]._repr_html_()
+
+
 def test_what_a_notebook_gets(capsys):
-    display(figures.Picture(b"png", "A line falls.", "", 700))
+    display(figures.Picture(b"png", "A line falls.", "", (700, 420)))
     assert capsys.readouterr().out.strip() == "Figure: A line falls."
 
 
@@ -89,7 +101,7 @@ def test_style():
     assert mpl.colors.to_hex(fig.get_facecolor()) == "#ffffff"
     (first,) = ax.plot([0, 1])
     assert first.get_color() == figures.COLOURS["blue"]
-    assert len(set(figures.COLOURS.values())) == 8
+    assert len(set(figures.COLOURS.values())) == 7
     assert mpl.rcParams["font.size"] >= 12
 
 
@@ -108,17 +120,29 @@ def test_heatmap_has_rows_for_queries():
     assert texts[1, 1].get_color() == "white"  # 1 is dark
 
 
-def test_printed_maps_have_the_colours_of_live_ones():
-    kit = (Path(figures.__file__).parent / "widgets/static/kit.js").read_text(encoding="utf-8")
-    stops = re.search(r"^ +: \[(\[.*\])\];$", kit, re.MULTILINE)  # the light theme's
-    assert stops
-    live = [[int(c) for c in stop.split(",")] for stop in re.findall(r"\[([^]]+)\]", stops[1])]
-    places = np.linspace(0, 1, len(live))
-    np.testing.assert_allclose(255 * figures.WEIGHTS(places)[:, :3], live, atol=1)
-    series = re.search(r"series: dark\n.*\n +: \[(.*)\],", kit)
-    assert series
-    names = ("blue", "red", "green", "purple", "orange", "sky")
-    assert re.findall(r"#\w+", series[1]) == [figures.COLOURS[name] for name in names]
+def test_the_law_of_a_map_is_found_from_its_numbers():
+    _, ax = plt.subplots()
+    weights = figures.heatmap(ax, [[0.25, 0.75, 0.0]])
+    assert weights.norm(0.25) == pytest.approx(0.5)  # the square root
+    assert (weights.norm.vmin, weights.norm.vmax) == (0, 1), "not the largest of this map"
+    scores = figures.heatmap(ax, [[-3.0, 1.0], [0.5, 2.0]])
+    assert scores.get_cmap() is figures.RAMPS["signed", "light"]
+    assert [float(scores.norm(x)) for x in (-3, 0, 3)] == [0, 0.5, 1]
+    likeness = figures.heatmap(ax, [[0.5, 1.0]], low=0.5, high=1.0)
+    assert float(likeness.norm(0.75)) == 0.5
+    counts = figures.heatmap(ax, [[1.0, 4.0, 3.0]])
+    assert float(counts.norm(2.5)) == 0.5
+    with pytest.raises(ValueError, match=r"law is 'heat', but it must be"):
+        figures.heatmap(ax, [[0.5]], law="heat")
+
+
+def test_a_dark_page_has_its_own_colours():
+    figures.use_style("dark")
+    fig, ax = plt.subplots()
+    image = figures.heatmap(ax, [[0.1, 0.9]], colourbar=True)
+    assert image.get_cmap() is figures.RAMPS["weights", "dark"]
+    assert mpl.colors.to_hex(fig.get_facecolor()) == palette.colour("bg", "dark")
+    assert [text.get_color() for text in ax.texts] == ["white", "black"]  # bright is much
 
 
 def test_a_short_logarithmic_axis_can_be_read():
@@ -147,7 +171,7 @@ def test_every_number_can_be_read():
     _, ax = plt.subplots()
     image = figures.heatmap(ax, np.linspace(0, 1, 101)[None], numbers=True)
     for text in ax.texts:
-        cell = image.cmap(text.get_position()[0] / 100)
+        cell = image.to_rgba(text.get_position()[0] / 100)
         dark, light = sorted([luminance(cell), luminance(text.get_color())])
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 

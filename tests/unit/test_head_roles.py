@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from attnlab import head_roles
 from attnlab.data.paraphrases import CHOOSE, PAIRS, TEST
-from attnlab.head_roles import rank, roles, score, targets
-from attnlab.knockout import knock_out, margins, sentence_vectors
-from attnlab.pretrained import encode
+from attnlab.inside import head_roles
+from attnlab.inside.head_roles import rank, roles, score, targets
+from attnlab.inside.knockout import knock_out, margins
+from attnlab.models.published import minilm, read, sentence_vectors
+from attnlab.record import record
 
 TOKENS = ["[CLS]", "the", "cat", ",", "the", "mat", ".", "[SEP]"]
 TEXTS = [
@@ -54,20 +55,26 @@ def test_refusals() -> None:
 
 
 def test_the_previous_token_head_of_minilm_is_found_on_three_texts() -> None:
-    found = [encode(text) for text in TEXTS]
-    best = [rank(roles(one.attentions, one.tokens)["previous token"])[0] for one in found]
+    _, encoder = minilm()
+    best = []
+    for text in TEXTS:
+        tokens, numbers = read(text)
+        with record(encoder) as maps:
+            encoder(numbers)
+        best.append(rank(roles(maps, tokens)["previous token"])[0])
     assert {(head.layer, head.head) for head in best} == {(0, 2)}
     assert min(head.score for head in best) >= 0.95
 
 
 def test_knock_out_silences_a_head_and_puts_everything_back() -> None:
+    _, encoder = minilm()
     before = sentence_vectors(["A dog runs.", "Cats sleep all day long."])
-    with knock_out([(5, 10), (5, 3)]):
+    with knock_out(encoder, [(5, 10), (5, 3)]):
         during = sentence_vectors(["A dog runs.", "Cats sleep all day long."])
     after = sentence_vectors(["A dog runs.", "Cats sleep all day long."])
     assert torch.equal(before, after)
     assert (before - during).abs().max() > 1e-3
-    with knock_out([]):
+    with knock_out(encoder, []):
         assert torch.equal(sentence_vectors(["A dog runs."]), sentence_vectors(["A dog runs."]))
 
 
@@ -87,7 +94,8 @@ def test_minilm_finds_the_paraphrases() -> None:
 
 
 def test_knock_out_refuses_heads_that_are_not_there() -> None:
-    with pytest.raises(ValueError, match=r"no head \(6, 0\)"), knock_out([(6, 0)]):
+    encoder = minilm()[1]
+    with pytest.raises(ValueError, match=r"no head \(6, 0\)"), knock_out(encoder, [(6, 0)]):
         pass
     with pytest.raises(ValueError, match="list"):
         sentence_vectors("one string")

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from attnlab import masks
-from attnlab.heads import MultiHead, merge, split
+from attnlab.layers.heads import MultiHead, merge, split
 from attnlab.record import record
 
 B, L, S, E, H = 3, 5, 7, 12, 4

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from attnlab import online
+from attnlab.inside import online
+from attnlab.record import one_text
 
 
 class Tokenizer:
@@ -19,7 +20,7 @@ class Tokenizer:
 def test_offline_is_one_clear_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(online, "_reachable", lambda: False)
     with pytest.raises(online.OfflineError, match="connect to the Internet") as caught:
-        online.decoder_attention("Hello", "nobody/has-this-model")
+        online.decoder_maps("Hello", "nobody/has-this-model")
     assert "\n" not in str(caught.value)
 
 
@@ -58,7 +59,7 @@ def test_weights_that_did_not_come_back_are_noticed(
 
     monkeypatch.setattr(online, "_load", lambda name: (Tokenizer(), model))
     with pytest.raises(RuntimeError, match="no attention weights back"):
-        online.decoder_attention("The cat sat")
+        online.decoder_maps("The cat sat")
 
 
 def test_a_decoder_gives_tokens_and_maps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +69,6 @@ def test_a_decoder_gives_tokens_and_maps(monkeypatch: pytest.MonkeyPatch) -> Non
         return SimpleNamespace(attentions=(maps, maps))
 
     monkeypatch.setattr(online, "_load", lambda name: (Tokenizer(), model))
-    look = online.decoder_attention("The cat sat")
-    assert look.tokens == ["The", " cat", " sat"]
-    assert look.attentions.shape == (2, 4, 3, 3)
+    tokens, found = online.decoder_maps("The cat sat")
+    assert tokens == ["The", " cat", " sat"]
+    assert one_text(found).shape == (2, 4, 3, 3)

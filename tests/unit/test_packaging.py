@@ -2,11 +2,10 @@
 
 import re
 import subprocess
-import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).parents[2]
+from tests.unit.wheels import ROOT, build_wheel
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What only another system or a GPU asks for; the pins are those of a Linux CPU.
 ELSEWHERE = re.compile(
@@ -78,7 +78,7 @@ def test_everything_the_course_pulls_in_is_pinned_to_what_is_tested() -> None:
 def test_pins_hold_no_gpu_build_and_not_the_course_itself() -> None:
     names = set(pins())
     assert "torch" in names
-    assert not [name for name in names if name.startswith(("nvidia", "cuda", "triton", "attnlab"))]
+    assert not [name for name in names if name.startswith(("nvidia", "cuda", "attnlab"))]
 
 
 def test_conda_installs_the_same_requirements() -> None:
@@ -97,17 +97,7 @@ def test_conda_installs_the_same_requirements() -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    try:
-        distribution("hatchling")
-    except PackageNotFoundError:
-        pytest.fail('hatchling is missing: pip install -e ".[course,test]" -c constraints.txt')
-    folder = tmp_path_factory.mktemp("wheel")
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir"]
-    command = [sys.executable, "-m", "pip", "wheel", *options, str(folder), str(ROOT)]
-    made = subprocess.run(command, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-    (file,) = folder.glob("*.whl")
-    return zipfile.ZipFile(file)
+    return zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel")))
 
 
 def shipped(folder: str) -> list[Path]:
@@ -122,13 +112,19 @@ def test_wheel_carries_the_packages_with_scripts_and_styles(wheel: zipfile.ZipFi
     names = set(wheel.namelist())
     for path in shipped("src/attnlab") + shipped("src/coursekit"):
         assert path.relative_to(ROOT / "src").as_posix() in names
-    assert {Path(name).suffix for name in names if "/widgets/static/" in name} == {".js", ".css"}
+    kinds = {Path(name).suffix for name in names if "/widgets/static/" in name}
+    assert kinds == {".js", ".css", ".json"}
 
 
 def test_wheel_carries_the_assets_byte_for_byte(wheel: zipfile.ZipFile) -> None:
     for path in shipped("assets"):
         inside = f"attnlab/_assets/{path.relative_to(ROOT / 'assets').as_posix()}"
         assert wheel.read(inside) == path.read_bytes(), inside
+
+
+def test_wheel_carries_the_student_notebooks_byte_for_byte(wheel: zipfile.ZipFile) -> None:
+    for path in shipped("notebooks/student"):
+        assert wheel.read(f"attnlab/_notebooks/{path.name}") == path.read_bytes(), path.name
 
 
 def test_wheel_carries_nothing_else(wheel: zipfile.ZipFile) -> None:
@@ -140,6 +136,11 @@ def test_the_readme_lists_every_chapter() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"\(notebooks/student/(\d\d_\w+)\.ipynb\)", text))
     assert listed == {path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.py")}
+
+
+def test_the_readme_installs_from_the_address_of_the_project() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f'pip install "attnlab[course] @ git+{PROJECT["urls"]["Repository"]}"' in text
 
 
 def test_make_has_every_command_the_readme_names() -> None:

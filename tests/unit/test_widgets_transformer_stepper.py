@@ -8,9 +8,9 @@ import pytest
 from attnlab import reproducible
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import Vocabulary
-from attnlab.seq2seq import Config as RecurrentConfig
-from attnlab.seq2seq import Seq2Seq
-from attnlab.transformer import Config, Transformer
+from attnlab.models.seq2seq import Config as RecurrentConfig
+from attnlab.models.seq2seq import Seq2Seq
+from attnlab.models.transformer import Config, Transformer
 from attnlab.translator import Translator
 from attnlab.widgets import TransformerStepper
 from attnlab.widgets.base import FigureError

@@ -7,10 +7,13 @@ from attnlab.widgets.beam_tree import BeamTree
 from attnlab.widgets.browser_translator import BrowserTranslator
 from attnlab.widgets.caption_stepper import CaptionStepper
 from attnlab.widgets.chopper import Chopper
+from attnlab.widgets.diagram import Diagram
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
 from attnlab.widgets.gradient_through_time import GradientThroughTime
 from attnlab.widgets.head_grid import HeadGrid
 from attnlab.widgets.norm_axes import NormAxes
+from attnlab.widgets.patch_attention import PatchAttention
+from attnlab.widgets.patch_memory import PatchMemory
 from attnlab.widgets.path_length import PathLength
 from attnlab.widgets.position_similarity import PositionSimilarity
 from attnlab.widgets.pronouncer import Pronouncer
@@ -34,10 +37,13 @@ __all__ = [
     "BrowserTranslator",
     "CaptionStepper",
     "Chopper",
+    "Diagram",
     "ExtrapolationPlot",
     "GradientThroughTime",
     "HeadGrid",
     "NormAxes",
+    "PatchAttention",
+    "PatchMemory",
     "PathLength",
     "PositionSimilarity",
     "Pronouncer",

@@ -19,6 +19,7 @@ from attnlab.widgets.base import (
     _unpack,
     as_array,
     bundle,
+    recorded,
     stylesheet,
     together,
 )
@@ -65,9 +66,11 @@ def _two_axes(mask: np.ndarray) -> np.ndarray:
 class AttentionHeatmap(LiveFigure):
     """Who attends to whom, all of it recomputed in the browser.
 
+    AttentionHeatmap(maps=maps, tokens=words)       # what record(model) gave on one text
     AttentionHeatmap(q=q, k=k, tokens=words)        # q (H, L, D), k (H, S, D), or without H
     AttentionHeatmap(weights, tokens=words)         # weights (H, L, S) or (L, S), from anywhere
 
+    Maps of several layers become heads called 0.0, 0.1, …: layer, then head.
     With weights the temperature acts on their logarithms; rows are divided by their sum.
     `masks` adds masks of your own to the presets none, causal, padding (the last `padding` keys)
     and window (`radius` places each side). The reader may block cells one by one: then
@@ -99,11 +102,19 @@ class AttentionHeatmap(LiveFigure):
         tokens: Iterable[Any],
         q: Any = None,
         k: Any = None,
+        maps: Any = None,
         key_tokens: Iterable[Any] | None = None,
         masks: Mapping[str, Any] | None = None,
         head_names: Iterable[Any] | None = None,
         **traits: Any,
     ):
+        if maps is not None:
+            if weights is not None:
+                raise FigureError("weights and maps were both given: give one of them.")
+            layers = recorded(maps)  # (N, H, L, S)
+            weights = layers.reshape(-1, *layers.shape[-2:])
+            if head_names is None and len(layers) > 1:
+                head_names = [f"{n}.{h}" for n, h in np.ndindex(*layers.shape[:2])]
         super().__init__(
             weights=weights,
             q=q,

@@ -9,9 +9,7 @@ import base64
 import json
 import math
 import numbers
-import re
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anywidget
@@ -19,43 +17,17 @@ import numpy as np
 import traitlets
 from traitlets import Unicode, validate
 
-STATIC = Path(__file__).parent / "static"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+from attnlab import palette
+from attnlab.widgets.linker import STATIC, bundle, parts_of
 
-
-def bundle(name: str) -> str:
-    """The module `static/NAME.js` with the files it imports written in place of its imports.
-
-    anywidget wants one self-contained module, and so does a page opened from a USB stick.
-    Only `import { … } from "./file.js"` is understood; names must not clash between the files.
-    """
-    texts = {file: _IMPORT.sub("", _script(file)) for file in parts_of(name)}
-    # The parts become private to the module; only the figure itself keeps its exports.
-    private = [
-        text if file == name else re.sub(r"^export ", "", text, flags=re.MULTILINE)
-        for file, text in texts.items()
-    ]
-    return "\n".join(private)
+__all__ = ["STATIC", "bundle", "parts_of"]  # and the traits and the base class below
 
 
 def stylesheet(name: str) -> str:
-    """The shared style, then that of each part the figure is made of and its own, where given."""
+    """The palette, the shared style, that of each part the figure is made of, and its own."""
     files = [STATIC / f"{part}.css" for part in ("kit", *parts_of(name))]
-    return "".join(
-        path.read_text(encoding="utf-8") for path in dict.fromkeys(files) if path.exists()
-    )
-
-
-def _script(file: str) -> str:
-    return (STATIC / f"{file}.js").read_text(encoding="utf-8")
-
-
-def parts_of(name: str) -> list[str]:
-    """The files that `static/NAME.js` needs, each after those it needs itself; NAME is the last."""
-    parts: list[str] = []
-    for needed in _IMPORT.findall(_script(name)):
-        parts += [part for part in parts_of(needed) if part not in parts]
-    return [*parts, name]
+    texts = [path.read_text(encoding="utf-8") for path in dict.fromkeys(files) if path.exists()]
+    return palette.css() + "".join(texts)
 
 
 class FigureError(traitlets.TraitError, ValueError):
@@ -103,6 +75,38 @@ def as_array(name: str, value: Any, dtype: str = "float32") -> np.ndarray:
             f"{name} holds {array[where]} at {where}: a live figure needs finite numbers."
         )
     return array
+
+
+def recorded(maps: Any) -> np.ndarray:
+    """What `attnlab.record.record` gave on one text, as weights (N, H, L, S) of N layers, H heads.
+
+    Taken are the dict of maps, one of its maps (1, H, L, S), or maps that were stacked.
+    """
+    if not isinstance(maps, Mapping):
+        array = as_array("maps", maps)
+        return array[None] if array.ndim == 3 else array
+    if not maps:
+        raise FigureError("maps is empty: run the model inside of `with record(model) as maps:`.")
+    layers = []
+    for path, one in maps.items():
+        if isinstance(one, list):
+            raise FigureError(
+                f"maps[{path!r}] is a list, since it called attention {len(one)} times: run the "
+                "model once in the block, or give weights=."
+            )
+        array = as_array(f"maps[{path!r}]", one)
+        if array.ndim != 4 or len(array) != 1:
+            raise FigureError(
+                f"maps[{path!r}] has shape {array.shape}, but a figure shows one text, (1, heads, "
+                "queries, keys): run the model on one text, or give stack(maps)[0]."
+            )
+        layers.append(array[0])
+    if len({one.shape for one in layers}) > 1:
+        raise FigureError(
+            "maps have different shapes: record a part of the model, such as "
+            'record(model, "encoder.*").'
+        )
+    return np.stack(layers)
 
 
 class Words(traitlets.TraitType):
@@ -296,12 +300,15 @@ class LiveFigure(anywidget.AnyWidget):
         """The figure for a static page: a place, its state, and words for when scripts are off."""
         state = json.dumps(self.static_state(), default=_jsonable, ensure_ascii=False)
         state = state.replace("<", "\\u003c")  # nothing in the data can end the script element
-        words = _escape(self.alt or self.title or type(self).__name__)
         return (
-            f'<div data-widget="{self.figure}">'
-            f'<p class="al-fallback"><em>Live figure:</em> {words}</p>'
+            f'<div data-widget="{self.figure}">{self.fallback()}'
             f'<script type="application/json">{state}</script></div>'
         )
+
+    def fallback(self) -> str:
+        """What stands on a static page until its scripts run; it has the class al-fallback."""
+        words = _escape(self.alt or self.title or type(self).__name__)
+        return f'<p class="al-fallback"><em>Live figure:</em> {words}</p>'
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         made = super()._repr_mimebundle_(**kwargs)

@@ -9,7 +9,7 @@ from traitlets import Bool, Dict, Float, Int, List, Unicode, validate
 
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import Pair
-from attnlab.seq2seq import Seq2Seq
+from attnlab.models.seq2seq import Seq2Seq
 from attnlab.translator import Translator
 from attnlab.widgets.base import FigureError, LiveFigure, Temperature, bundle, stylesheet
 
@@ -53,7 +53,7 @@ def sent(name: str, translator: Any, store: str) -> dict[str, Any]:
     if not isinstance(translator.model, Seq2Seq):
         raise FigureError(
             f"{name} holds a {type(translator.model).__name__}: this figure runs the recurrent "
-            "translators of attnlab.seq2seq."
+            "translators of attnlab.models.seq2seq."
         )
     if translator.model.config.order != "after":
         raise FigureError(

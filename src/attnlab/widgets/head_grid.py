@@ -6,7 +6,16 @@ from typing import Any
 import numpy as np
 from traitlets import Dict, Int, Unicode
 
-from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet, together
+from attnlab.widgets.base import (
+    Array,
+    FigureError,
+    LiveFigure,
+    Words,
+    bundle,
+    recorded,
+    stylesheet,
+    together,
+)
 
 MOST_TOKENS, MOST_HEADS = 64, 24
 
@@ -14,8 +23,8 @@ MOST_TOKENS, MOST_HEADS = 64, 24
 class HeadGrid(LiveFigure):
     """Every layer × head as a thumbnail; click one to see it large. Softmax in the browser.
 
+    HeadGrid(maps=maps, tokens=words)       # what record(model) gave on one text
     HeadGrid(scores, tokens=words)          # scores (N, H, L, L): q kᵀ / √D of N layers, H heads
-    HeadGrid(weights.log(), tokens=words)   # weights from anywhere: their logarithms do as well
 
     `temperatures` (N, H) divides each head's scores, `knocked` (N, H) says which heads are out.
     `notes` names heads: {"0.2": "previous token"}.
@@ -35,12 +44,18 @@ class HeadGrid(LiveFigure):
 
     def __init__(
         self,
-        scores: Any,
+        scores: Any = None,
         *,
         tokens: Iterable[Any],
+        maps: Any = None,
         notes: Mapping[str, str] | None = None,
         **traits: Any,
     ):
+        if maps is not None:
+            if scores is not None:
+                raise FigureError("scores and maps were both given: give one of them.")
+            # A softmax forgets what is added to a whole row, so logarithms do as well as scores.
+            scores = np.log(np.maximum(recorded(maps), np.finfo("float32").tiny))
         super().__init__(scores=scores, tokens=tokens, notes=dict(notes or {}), **traits)
         layers, heads, length, _ = self.scores.shape
         if self.temperatures is None:

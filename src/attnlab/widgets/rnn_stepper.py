@@ -15,10 +15,10 @@ LONGEST = 16  # words that fit side by side
 class RNNStepper(LiveFigure):
     """Step through a sentence, silence a word, type another sentence: the states follow.
 
-    `cell` is an RNNCell, GRUCell or LSTMCell, of `attnlab.recurrent` or of torch. `embedding` has
-    one row for each word of `vocabulary`; a word that is not there is read as zeros. With a
-    `readout` (a linear layer from state to one score a label) the figure also shows what the
-    network would answer after each word.
+    `cell` is an RNNCell, GRUCell or LSTMCell, of `attnlab.models.recurrent` or of torch.
+    `embedding` has one row for each word of `vocabulary`; a word that is not
+    there is read as zeros. With a `readout` (a linear layer from state to one score a label)
+    the figure also shows what the network would answer after each word.
 
     RNNStepper(cell, "a b a".split(), vocabulary=["a", "b"], embedding=torch.eye(2))
     """

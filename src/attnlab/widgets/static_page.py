@@ -1,41 +1,32 @@
 """Writes the scripts and the style that bring live figures to life on static pages and slides.
 
-Each ES module becomes a classic script that hands over its text; `mount.js` imports them. A page
-loads what its own figures are made of, and no more.
+Each ES module becomes a classic script that hands itself over as a part (see `linker.py`);
+`mount.js` joins the parts. A page loads what its own figures are made of, and no more.
 """
 
-import json
 import re
 from pathlib import Path
 
-from attnlab.widgets.base import STATIC, parts_of
+from attnlab import palette
+from attnlab.widgets.linker import STATIC, parts_of, script, text_of
 
 FOLDER = "live"  # beside the page: all scripts, and the style
 MOUNT, STYLE = f"{FOLDER}/mount.js", f"{FOLDER}/figures.css"
-# Parts that figures import, not figures themselves.
-_SHARED = {
-    *("kit", "math", "mount", "runtime", "sentence"),
-    *("chart", "places"),
-    *("alignment_view", "seq2seq_model"),
-    *("transformer_model", "transformer_view"),
-}
+_ALONE = ("linker", "mount")  # what joins the parts is none itself
 
 
 def figures() -> list[str]:
-    """The names of all live figures, from the files in `static/`."""
-    return sorted(path.stem for path in STATIC.glob("*.js") if path.stem not in _SHARED)
+    """The names of all live figures: the files in `static/` that export how to render."""
+    names = (path.stem for path in STATIC.glob("*.js"))
+    return sorted(name for name in names if "\nexport default { render" in text_of(name))
 
 
 def scripts() -> dict[str, str]:
     """The text of every script, by its file name; what mounts the figures is the last."""
-    made = {}
-    for path in sorted(STATIC.glob("*.js")):
-        text = json.dumps(path.read_text(encoding="utf-8"), ensure_ascii=False)
-        made[f"{FOLDER}/{path.name}"] = (
-            f"(window.attnlabModules ??= {{}})[{json.dumps(path.stem)}] = {text};\n"
-        )
-    del made[MOUNT]
-    return {**made, MOUNT: (STATIC / "mount.js").read_text(encoding="utf-8")}
+    parts = [path.stem for path in STATIC.glob("*.js") if path.stem not in _ALONE]
+    parts += [path.name for path in STATIC.glob("*.json")]
+    made = {f"{FOLDER}/{part}.js": script(part) for part in sorted(parts)}
+    return {**made, MOUNT: f"(() => {{\n{text_of('linker')}\n{text_of('mount')}}})();\n"}
 
 
 def needed(html: str) -> list[str]:
@@ -54,9 +45,10 @@ def head(html: str, place: str = ".") -> str:
 
 
 def style() -> str:
-    """The shared style first, then each figure's own."""
+    """The palette and the shared style first, then each figure's own."""
     own = sorted(path for path in STATIC.glob("*.css") if path.stem != "kit")
-    return "\n".join(path.read_text(encoding="utf-8") for path in [STATIC / "kit.css", *own])
+    texts = [path.read_text(encoding="utf-8") for path in [STATIC / "kit.css", *own]]
+    return palette.css() + "\n".join(texts)
 
 
 def write_assets(directory: Path) -> list[str]:

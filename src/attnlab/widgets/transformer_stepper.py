@@ -9,7 +9,7 @@ from traitlets import Bool, Dict, Enum, Float, Int, Unicode, observe, validate
 
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import SPECIAL
-from attnlab.transformer import Transformer
+from attnlab.models.transformer import Transformer
 from attnlab.translator import Translator
 from attnlab.widgets.base import FigureError, LiveFigure, Temperature, Words, bundle, stylesheet
 from attnlab.widgets.browser_translator import reading

@@ -12,7 +12,7 @@ from attnlab.attention import attention, softmax
 from attnlab.data import Pair, Vocabulary, collate
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.sequences import SPECIAL
-from attnlab.seq2seq import Config, Seq2Seq, alignments
+from attnlab.models.seq2seq import Config, Seq2Seq, alignments
 from attnlab.translator import Translator
 from attnlab.widgets import BrowserTranslator
 from attnlab.widgets.base import LiveFigure
@@ -43,7 +43,7 @@ def received(sent: dict[str, Any]) -> Translator:
 def said(translator: Translator, words: list[str], temperature: float = 1.0) -> dict[str, Any]:
     """Everything greedy decoding says of one sentence, by torch, with looks of a temperature."""
     heated = partial(attention, temperature=temperature)
-    with mock.patch("attnlab.seq2seq.attention", heated), torch.no_grad():
+    with mock.patch("attnlab.models.seq2seq.attention", heated), torch.no_grad():
         return _said(translator, words)
 
 

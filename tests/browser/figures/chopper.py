@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from attnlab.tokens import frames, landscape, learn_merges, patches, pieces, tune
+from attnlab.data.tokens import frames, landscape, learn_merges, patches, pieces, tune
 from attnlab.widgets import Chopper
 from attnlab.widgets.base import LiveFigure
 

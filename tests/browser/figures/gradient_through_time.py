@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from attnlab.recurrent import LSTMCell, RNNCell, unroll, unroll_lstm
+from attnlab.models.recurrent import LSTMCell, RNNCell, unroll, unroll_lstm
 from attnlab.widgets import GradientThroughTime
 from attnlab.widgets.base import LiveFigure
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from attnlab.positions import sinusoidal, sinusoidal_2d
+from attnlab.layers.positions import sinusoidal, sinusoidal_2d
 from attnlab.widgets import PositionSimilarity
 from attnlab.widgets.base import LiveFigure
 from tests.browser.twins import random

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from attnlab.recurrent import GRUCell, LSTMCell, RNNCell
+from attnlab.models.recurrent import GRUCell, LSTMCell, RNNCell
 from attnlab.widgets import RNNStepper
 from attnlab.widgets.base import LiveFigure
 from tests.browser.twins import WORDS

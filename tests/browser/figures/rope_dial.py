@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from attnlab.positions import Rope, frequencies
+from attnlab.layers.positions import Rope, frequencies
 from attnlab.widgets import RopeDial
 from attnlab.widgets.base import LiveFigure
 from tests.browser.twins import random

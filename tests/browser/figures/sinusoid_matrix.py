@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from attnlab.positions import frequencies, sinusoidal
+from attnlab.layers.positions import frequencies, sinusoidal
 from attnlab.widgets import SinusoidMatrix
 from attnlab.widgets.base import LiveFigure
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from attnlab import superposition
+from attnlab.inside import superposition
 from attnlab.widgets import Superposition
 from attnlab.widgets.base import LiveFigure
 from tests.browser.twins import random

@@ -13,9 +13,9 @@ from attnlab import checkpoints, decoding
 from attnlab.attention import softmax
 from attnlab.data.french import detokenise
 from attnlab.data.sequences import BOS, EOS, SPECIAL, Vocabulary
+from attnlab.models.transformer import Config, Transformer
 from attnlab.record import record
 from attnlab.reproducible import seed
-from attnlab.transformer import Config, Transformer
 from attnlab.translator import Translator
 from attnlab.widgets import TransformerStepper
 from attnlab.widgets.base import LiveFigure

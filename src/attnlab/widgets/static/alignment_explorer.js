@@ -138,7 +138,7 @@ function render(context) {
 
   function paint() {
     const one = chosen(), theme = figure.theme, kind = model.get("kind"), word = model.get("word");
-    cells.forEach((node, c) => node.setAttribute("fill", theme.ramp(now.weights[c])));
+    cells.forEach((node, c) => node.setAttribute("fill", theme.weight(now.weights[c])));
     marks.setAttribute("visibility", model.get("gold") ? "visible" : "hidden");
     outline.setAttribute("visibility", word < 0 ? "hidden" : "visible");
     outline.setAttribute("y", Number(outline.dataset.head) + Math.max(0, word) * Number(outline.dataset.cell) - 1);

@@ -165,10 +165,10 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     for (let i = 0; i < shown; i++)
       for (let j = 0; j < columns.length; j++) {
         const weight = result.said[i].weights[j];
-        ctx.fillStyle = theme.ramp(weight);
+        ctx.fillStyle = theme.weight(weight);
         ctx.fillRect(left + j * cell, top + i * cell, cell - 1, cell - 1);
         if (cell >= 26 && weight >= 0.05) {
-          ctx.fillStyle = theme.on(weight);
+          ctx.fillStyle = theme.inkOnWeight(weight);
           ctx.font = `10px ${LABELS}`;
           ctx.textAlign = "center";
           ctx.textBaseline = "middle";
@@ -212,7 +212,7 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     const ctx = context2d(canvas, across * cell + 1, Math.ceil(summary.length / across) * cell + 1);
     ctx.clearRect(0, 0, across * cell + 1, canvas.height);
     summary.forEach((value, i) => {
-      ctx.fillStyle = theme.ramp((value + 1) / 2);
+      ctx.fillStyle = theme.signed(value);
       ctx.fillRect((i % across) * cell, Math.floor(i / across) * cell, cell - 1, cell - 1);
     });
     canvas.setAttribute("aria-label", `The ${summary.length} numbers that stand for the whole ${name === "sound" ? "word" : "sentence"}.`);
@@ -236,8 +236,8 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     const now = selected(), weights = now >= 0 ? result.said[now].weights : null;
     heads.forEach(({ node, share }, j) => {
       const weight = weights ? weights[j] : 0;
-      node.style.background = weights ? figure.theme.ramp(weight) : "";
-      node.style.color = weights ? figure.theme.on(weight) : "";
+      node.style.background = weights ? figure.theme.weight(weight) : "";
+      node.style.color = weights ? figure.theme.inkOnWeight(weight) : "";
       share.textContent = weights && weight >= 0.03 ? nice(100 * weight, 0) : "";
     });
     buttons.forEach((node, i) => {

@@ -282,7 +282,7 @@ function render(context) {
     const step = 7;
     const h = context2d(hatch, step, step);
     h.clearRect(0, 0, step, step);
-    h.strokeStyle = figure.theme.dark ? "#78828f" : "#9a9a90";
+    h.strokeStyle = figure.theme.hatch;
     h.lineWidth = 1.1;
     h.beginPath();
     for (const shift of [-step, 0, step]) { h.moveTo(shift - 1, step + 1); h.lineTo(shift + step + 1, -1); }

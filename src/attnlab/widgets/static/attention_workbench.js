@@ -195,8 +195,9 @@ function render(context) {
           cell.style.background = mask[c] ? colours.ramp(t) : "";
           cell.style.color = mask[c] ? colours.on(t) : "";
         } else if (Number.isFinite(x)) {
-          cell.style.background = `rgb(${x < 0 ? "0 114 178" : "213 94 0"} / ${(0.55 * Math.abs(x)) / top})`;
-        } else cell.style.background = "";
+          cell.style.background = colours.signed(x, 1.5 * top); // pale: numbers are typed into these cells
+          cell.style.color = colours.inkOnSigned(x, 1.5 * top);
+        } else cell.style.background = cell.style.color = "";
         if (key === "masked" || key === "weights") cell.classList.toggle("al-masked", !mask[c]);
         if (key === "masked") {
           cell.setAttribute("aria-pressed", String(!mask[c]));

@@ -153,11 +153,11 @@ function render(context) {
     ctx.stroke();
     for (const [left, top, right, bottom] of now.boxes)
       outline(ctx, left * scale, top * scale, (right - left) * scale, (bottom - top) * scale, { dash: [7, 5], colour: "#ffffff" });
-    outline(ctx, now.peak[1] * cw, now.peak[0] * ch, cw, ch, { colour: "#ffb000" });
+    outline(ctx, now.peak[1] * cw, now.peak[0] * ch, cw, ch, { colour: figure.theme.peak });
     if (model.get("show_numbers")) paintNumbers(ctx, now, cw, ch, columns);
     if (active) {
       ctx.lineWidth = 2;
-      ctx.strokeStyle = "#56b4e9";
+      ctx.strokeStyle = figure.theme.trail;
       ctx.strokeRect(active[1] * cw + 3, active[0] * ch + 3, cw - 6, ch - 6);
     }
     words(scene, now);

@@ -1,6 +1,7 @@
 // All heads at once: w = softmax(scores / T) for each head, thumbnails, one enlarged, and what the layer sees.
 import { array, button, choice, context2d, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
 import { attend, nested } from "./math.js";
+import { entry, weightPlace } from "./palette.js";
 
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 
@@ -137,7 +138,7 @@ function render(context) {
   function paintThumb({ canvas }, weights) {
     const pen = canvas.getContext("2d"), image = pen.createImageData(L, L), { table } = figure.theme;
     for (let c = 0; c < L * L; c++) {
-      const i = Math.round(Math.min(1, weights[c]) * 255) * 3;
+      const i = entry(weightPlace(weights[c]));
       image.data.set([table[i], table[i + 1], table[i + 2], 255], c * 4);
     }
     pen.putImageData(image, 0, 0);
@@ -161,7 +162,7 @@ function render(context) {
       pen.fillText(shorten(word(i), 10), 0, 0);
       pen.restore();
       for (let j = 0; j < L; j++) {
-        pen.fillStyle = theme.ramp(rows[i][j]);
+        pen.fillStyle = theme.weight(rows[i][j]);
         pen.fillRect(label + j * cell, top + i * cell, cell - 1, cell - 1);
       }
     }

@@ -1,5 +1,6 @@
 // What all live figures share: safe DOM building, controls, themes, scheduling, clean-up.
-// No framework, no bundler: a figure imports names from here and Python inlines the file.
+// No framework, no bundler: a figure imports names from here and Python joins the files.
+import { palette } from "./palette.js";
 
 /** @typedef {{get(key: string): any, set(key: string, value: any): void, save_changes(): void,
  *   on(event: string, callback: Function): void, off(event: string, callback: Function): void}} Model */
@@ -33,13 +34,13 @@ export function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-/** An array trait: {shape, dtype, data: bytes} from Python becomes {shape, data: typed array}. */
+/** An array trait: {shape, dtype, data: bytes} from Python becomes {shape, data: typed array}; masks and bytes are bytes. */
 export function array(value) {
   if (!value) return null;
   const view = value.data;
   const bytes = view.buffer ? new Uint8Array(view.buffer, view.byteOffset, view.byteLength) : new Uint8Array(view);
   const aligned = bytes.slice().buffer; // typed arrays want an aligned start
-  return { shape: value.shape, data: value.dtype === "bool" ? new Uint8Array(aligned) : new Float32Array(aligned) };
+  return { shape: value.shape, data: value.dtype === "float32" ? new Float32Array(aligned) : new Uint8Array(aligned) };
 }
 
 /** The way back: a Float32Array, or a Uint8Array of 0 and 1 for a mask, as an array trait to send to Python. */
@@ -58,48 +59,6 @@ function pageTheme() {
   if (lab) return lab === "false" ? DARK : "light";
   if (root.classList.contains("reveal-full-page")) return "light"; // our slides are white
   return matchMedia("(prefers-color-scheme: dark)").matches && said !== undefined ? DARK : "light";
-}
-
-/** Relative luminance, as the Web's contrast guidelines define it. */
-function luminance(r, g, b) {
-  const [x, y, z] = [r, g, b].map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-}
-
-/** Colours for canvases, which CSS cannot reach. `ramp(t)` is light→dark on white, dark→light on black. */
-export function palette(theme) {
-  const dark = theme === DARK;
-  // Monotone in luminance, so it also reads in grey; blue to yellow, safe for colour-blind readers.
-  const stops = dark
-    ? [[24, 28, 36], [32, 66, 110], [74, 120, 140], [160, 170, 110], [255, 225, 110]]
-    : [[250, 250, 247], [190, 214, 232], [107, 164, 206], [40, 104, 165], [8, 40, 95]];
-  const table = new Uint8ClampedArray(256 * 3);
-  for (let i = 0; i < 256; i++) {
-    const x = (i / 255) * (stops.length - 1), a = Math.min(stops.length - 2, Math.floor(x)), f = x - a;
-    for (let c = 0; c < 3; c++) table[i * 3 + c] = stops[a][c] + f * (stops[a + 1][c] - stops[a][c]);
-  }
-  return {
-    dark,
-    table,
-    ramp: (t) => {
-      const i = Math.max(0, Math.min(255, Math.round(t * 255))) * 3;
-      return `rgb(${table[i]},${table[i + 1]},${table[i + 2]})`;
-    },
-    /** Text colour that is legible on ramp(t). */
-    on: (t) => {
-      const i = Math.max(0, Math.min(255, Math.round(t * 255))) * 3;
-      return luminance(table[i], table[i + 1], table[i + 2]) > 0.179 ? "#000" : "#fff"; // where both contrast alike
-    },
-    text: dark ? "#e8e8e8" : "#1b1b1b",
-    muted: dark ? "#a5adb8" : "#5c6570",
-    line: dark ? "#3b4350" : "#d5d9de",
-    blocked: dark ? "#0c0e12" : "#e9e9e4",
-    background: dark ? "#14181f" : "#ffffff",
-    // After Okabe–Ito: each at least 3:1 on the background, and apart for colour-blind readers.
-    series: dark
-      ? ["#2E7DE6", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
-      : ["#005299", "#B24D00", "#008561", "#A6628F", "#CC8500", "#419CD9"],
-  };
 }
 
 /**

@@ -1,8 +1,10 @@
 // Brings the live figures of a static page to life: no kernel, no network, HTTP or file://.
-// Loaded as a classic deferred script (a module with a src is refused on file://), after those that
-// hand over the text of the ES modules; these are imported from Blobs.
-(function (sources) {
+// Loaded as a classic deferred script (a module with a src is refused on file://), after those that hand over the
+// parts of the figures. Python writes linker.js above it.
+(function (parts) {
   "use strict";
+  const { need } = linker(parts);
+  globalThis.attnlabPlace = document.currentScript?.src; // heavy weights lie beside this script
 
   /** The few methods of a Jupyter widget model that a figure uses. */
   class Model {
@@ -29,28 +31,19 @@
     return new DataView(Uint8Array.from(atob(value.$bytes), (c) => c.charCodeAt(0)).buffer);
   };
 
-  /** The address of a module, made at first use. A Blob has no folder, so its imports are given whole addresses. */
-  const addresses = new Map();
-  function addressOf(name) {
-    if (!addresses.has(name)) {
-      const text = sources[name].replace(/^(import .* from )"\.\/(\w+)\.js";$/gm, (_, names, part) => `${names}"${addressOf(part)}";`);
-      addresses.set(name, URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-    }
-    return addresses.get(name);
-  }
-
   async function mount(place) {
     if (place.dataset.mounted) return;
     place.dataset.mounted = "pending";
     const name = place.dataset.widget;
-    if (!(name in sources)) throw new Error(`This page has no live figure called ${name}.`);
+    await new Promise((go) => setTimeout(go)); // each figure in a task of its own: the page stays awake
     const state = JSON.parse(place.querySelector('script[type="application/json"]').textContent, revive);
-    const { default: figure } = await import(addressOf(name));
+    const { default: figure } = need(name);
     const el = document.createElement("div");
     const model = new Model(state);
-    const dispose = await figure.render({ model, el });
+    const fallback = place.querySelector(".al-fallback");
+    const dispose = await figure.render({ model, el, fallback }); // a figure may take over what stands there
     place.append(el);
-    place.querySelector(".al-fallback")?.remove();
+    fallback?.remove();
     place.model = model; // for the curious, and for the tests
     place.dispose = () => { dispose?.(); el.remove(); };
     place.dataset.mounted = "yes";
@@ -66,4 +59,4 @@
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
-})(window.attnlabModules ?? {});
+})((globalThis.attnlabParts ??= []));

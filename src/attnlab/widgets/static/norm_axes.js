@@ -101,10 +101,9 @@ function render(context) {
     what.value = model.get("column");
     const layer = model.get("norm") === "layer";
     cells.forEach((cell, i) => {
-      const shade = Math.max(0, Math.min(1, (now.out[i] + 2.5) / 5));
       cell.textContent = nice(now.out[i], 1);
-      cell.style.background = figure.theme.ramp(shade);
-      cell.style.color = figure.theme.on(shade);
+      cell.style.background = figure.theme.signed(now.out[i], 2.5);
+      cell.style.color = figure.theme.inkOnSigned(now.out[i], 2.5);
       cell.classList.toggle("al-n-in", group.has(i));
       cell.classList.toggle("al-n-picked", i === now.picked);
       cell.title = `before ${nice(now.x[i], 2)}, after ${nice(now.out[i], 3)}`;

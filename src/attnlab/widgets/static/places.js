@@ -1,4 +1,4 @@
-// Positional encodings: pure functions on numbers and arrays, no DOM. Their twins are in attnlab.positions.
+// Positional encodings: pure functions on numbers and arrays, no DOM. Their twins are in attnlab.layers.positions.
 
 /** Radians a place, one for each pair of numbers: base^(−2i/width). */
 export function frequencies(width, base) {

@@ -157,9 +157,9 @@ function render(context) {
           parts.push(svg("rect", { x: left, y, width: right - left, height: cell, class: "al-r-empty" }));
           continue;
         }
-        const value = now.states[t][i], share = (value + 1) / 2;
-        parts.push(svg("rect", { x: left, y, width: right - left, height: cell, fill: figure.theme.ramp(share) }, svg("title", {}, `h[${i}] after word ${t + 1}: ${nice(value)}`)));
-        if (cell > 1.1 * em) parts.push(svg("text", { x: middle, y: y + cell / 2 + 0.3 * em, class: "al-r-number", style: `fill: ${figure.theme.on(share)}` }, nice(value, 2)));
+        const value = now.states[t][i];
+        parts.push(svg("rect", { x: left, y, width: right - left, height: cell, fill: figure.theme.signed(value) }, svg("title", {}, `h[${i}] after word ${t + 1}: ${nice(value)}`)));
+        if (cell > 1.1 * em) parts.push(svg("text", { x: middle, y: y + cell / 2 + 0.3 * em, class: "al-r-number", style: `fill: ${figure.theme.inkOnSigned(value)}` }, nice(value, 2)));
       }
       parts.push(svg("rect", { x: left, y: head, width: right - left, height: H * cell, class: t === now.step - 1 ? "al-r-frame al-r-now" : "al-r-frame" }));
       if (given.out && done) {

@@ -1,4 +1,4 @@
-// The translators of `attnlab.seq2seq` in the browser: a GRU that reads in both directions, a GRU that writes,
+// The translators of `attnlab.models.seq2seq` in the browser: a GRU that reads in both directions, a GRU that writes,
 // and between them one fixed context or attention (additive, dot, bilinear). Twin: src/attnlab/seq2seq.py, with
 // order = "after": the decoder's state reads the last word first, then attends.
 //

@@ -22,16 +22,6 @@ export function squeeze(W, b, n, importance, sizes, luck, sparsity, active) {
   };
 }
 
-/** Fill and ink for t in [-1, 1]: blue adds, orange takes away, 0 is as the page. The two differ in lightness, too, so they can
- * be told apart without seeing colours; orange is the quieter one, because the ReLU hides what is below 0. */
-export function signed(t, dark) {
-  const from = dark ? [24, 28, 36] : [250, 250, 247];
-  const to = t >= 0 ? (dark ? [86, 180, 233] : [0, 76, 128]) : dark ? [176, 84, 20] : [245, 170, 95];
-  const share = Math.min(1, Math.abs(t)), mix = from.map((c, i) => Math.round(c + share * (to[i] - c)));
-  const black = dark ? t > 0.63 : t < 0.73; // where black and white contrast alike
-  return { fill: `rgb(${mix.join(",")})`, ink: black ? "#000" : "#fff" };
-}
-
 function render(context) {
   const { model } = context;
   function state() {
@@ -120,10 +110,8 @@ function render(context) {
     draw(now);
     const header = make("tr", {}, make("th"), ...now.gram.map((_, j) => make("th", { scope: "col" }, String(j + 1))));
     table.replaceChildren(header, ...now.gram.map((row, i) => make("tr", {}, make("th", { scope: "row" }, String(i + 1)),
-      ...row.map((g) => {
-        const { fill, ink } = signed(g / 1.4, theme.dark);
-        return make("td", { style: `background: ${fill}; color: ${ink}` }, nice(g, 2));
-      }))));
+      // Blue adds, orange takes away.
+      ...row.map((g) => make("td", { style: `background: ${theme.signed(g, 1.4)}; color: ${theme.inkOnSigned(g, 1.4)}` }, nice(g, 2))))));
     switches.forEach(({ press, bar, value }, i) => {
       press.setAttribute("aria-pressed", String(model.get("active")[i]));
       bar.style.transform = `scaleX(${Math.min(1, now.output[i] / 1.5)})`;

@@ -1,4 +1,4 @@
-// The Transformer of `attnlab.transformer`, run on a page: same names, same arithmetic, with a KV cache.
+// The Transformer of `attnlab.models.transformer`, run on a page: same names, same arithmetic, with a KV cache.
 // Pure functions, no DOM. Flat row-major arrays: S source words, T words read by the decoder, E model width.
 import { add, argmax, layerNorm, linear, rowOf, tensors } from "./runtime.js";
 import { random, softmax } from "./math.js";

@@ -62,7 +62,7 @@ export function paintMap(canvas, theme, given) {
     }
   if (causal) paintFuture(ctx, theme, map.rows, left, top, cell);
   if (silent) { // a silent head: its map is seen, but crossed out
-    ctx.strokeStyle = theme.dark ? "#ff9c66" : "#a33b00";
+    ctx.strokeStyle = theme.bad;
     ctx.lineWidth = 2.5;
     ctx.beginPath();
     ctx.moveTo(left, top);
@@ -109,7 +109,7 @@ function paintFuture(ctx, theme, rows, left, top, cell) {
   ctx.beginPath();
   for (let i = 0; i < rows; i++) if (i + 1 < rows) ctx.rect(left + (i + 1) * cell, top + i * cell, (rows - i - 1) * cell - 1, cell - 1);
   ctx.clip();
-  ctx.strokeStyle = theme.dark ? "#59626f" : "#bdbdb4";
+  ctx.strokeStyle = theme.hatch;
   ctx.lineWidth = 1;
   ctx.beginPath();
   for (let x = -rows * cell; x < rows * cell; x += 7) {

@@ -1,0 +1,4 @@
+"""Looking into trained models: what heads do, which ones matter, how features share room.
+
+Everything here reads what `attnlab.record.record` gives.
+"""

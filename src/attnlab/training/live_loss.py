@@ -1,0 +1,70 @@
+"""The loss, drawn while it falls: a figure that is replaced about once a second, or more seldom
+where drawing is slow.
+"""
+
+import io
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+ALT = "The training loss against the number of steps."
+CAPTION = "Pale: every batch. Dark: the running mean. Is it still falling at the end?"
+
+
+class LiveLoss:
+    """`update` is cheap and may be called at every step. Outside of a notebook it does nothing."""
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        self.seconds = seconds
+        self.last = -math.inf
+        self.handle: Any = None
+        self.alive = _in_notebook()
+
+    def update(self, losses: Sequence[float]) -> None:
+        if self.alive and time.monotonic() - self.last > self.seconds:
+            start = time.monotonic()
+            self._draw(losses)
+            self.last = time.monotonic()
+            self.seconds = max(self.seconds, 20 * (self.last - start))  # 5 % of the time at most
+
+    def finish(self, losses: Sequence[float]) -> None:
+        if self.alive and losses:
+            self._draw(losses)
+
+    def _draw(self, losses: Sequence[float]) -> None:
+        from IPython.display import display
+        from matplotlib.figure import Figure
+
+        from attnlab.figures import COLOURS, Picture
+
+        figure = Figure(figsize=(7, 2.6), layout="constrained")
+        ax = figure.add_subplot()
+        ax.plot(losses, color=COLOURS["sky"], linewidth=0.8, alpha=0.5)
+        ax.plot(_smooth(losses), color=COLOURS["blue"], linewidth=2)
+        ax.set(xlabel="step", ylabel="loss", yscale="log", title="Training loss")
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})
+        picture = Picture(buffer.getvalue(), ALT, CAPTION, (700, 260))
+        if self.handle is None:
+            self.handle = display(picture, display_id=True)
+        else:
+            self.handle.update(picture)
+
+
+def _smooth(losses: Sequence[float], keep: float = 0.95) -> list[float]:
+    """Running mean, corrected for its start at nothing."""
+    smooth, mean, share = [], 0.0, 0.0
+    for loss in losses:
+        mean, share = keep * mean + (1 - keep) * loss, keep * share + (1 - keep)
+        smooth.append(mean / share)
+    return smooth
+
+
+def _in_notebook() -> bool:
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    shell = get_ipython()
+    return shell is not None and hasattr(shell, "kernel")

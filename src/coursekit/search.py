@@ -1,0 +1,53 @@
+"""The website's search: it answers with sections, and looks at words, not at code.
+
+Sphinx's own knows pages only, and finds a word in every cell that happens to use it as a name. Its
+page stays; the index and the script it loads are ours. Both are classic scripts, so that search
+works from a USB stick too.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+
+SCRIPT = Path(__file__).parent / "templates" / "search" / "searchtools.js"
+# Not words of the course: code, what it prints, formulas, the state of figures, marks of the theme.
+SKIPPED = "pre, script, style, .cell_input, .math, a.headerlink, .course-buttons, button, svg"
+HINTS = "details:not(.deeper)"  # they would answer exercises
+
+
+def write_search(site: Path, pages: list[str]) -> None:
+    """Put our index of these pages, and the script that reads it, where search.html looks."""
+    found = [section for page in pages for section in sections(site / f"{page}.html")]
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    (site / "searchindex.js").write_text(f"Search.setIndex({text});\n", encoding="utf-8")
+    shutil.copyfile(SCRIPT, site / "_static" / "searchtools.js")
+
+
+def sections(path: Path) -> Iterator[dict[str, Any]]:
+    """Every section of a page: its address, the page's title, its own title, its own words."""
+    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    article = page.select_one("article.bd-article")
+    if article is None:
+        return
+    for gone in article.select(f"{SKIPPED}, {HINTS}"):
+        gone.decompose()
+    heading = article.find("h1")
+    name = _words(heading) if isinstance(heading, Tag) else path.stem
+    for section in article.find_all("section"):
+        title = section.find(["h1", "h2", "h3", "h4"], recursive=False)
+        if not isinstance(section, Tag) or not isinstance(title, Tag):
+            continue
+        own = [child for child in section.find_all(recursive=False) if child.name != "section"]
+        body = " ".join(_words(child) for child in own if child is not title)
+        yield {
+            "page": path.name, "id": section.get("id"), "chapter": name, "title": _words(title),
+            "text": body.strip(),
+        }  # fmt: skip
+
+
+def _words(tag: Tag) -> str:
+    return " ".join(tag.get_text(" ").split())

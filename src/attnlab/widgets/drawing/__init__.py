@@ -1,0 +1,1 @@
+"""How a `Diagram` is made: words measured, parts placed, arrows routed, everything drawn as SVG."""

@@ -1,0 +1,49 @@
+"""The colours of cells on a light page, by the laws of `attnlab.palette`.
+
+On a dark page, and whenever a value changes, the browser paints the cells itself.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from attnlab import palette
+
+LAWS = ("weights", "signed", "amounts")
+
+
+def law_of(values: Sequence[np.ndarray]) -> str:
+    """The law that fits the numbers: signs, weights between 0 and 1, or other amounts."""
+    low = min(float(one.min()) for one in values)
+    high = max(float(one.max()) for one in values)
+    if low < 0:
+        return "signed"
+    return "weights" if high <= 1 + 1e-6 else "amounts"
+
+
+def cell(value: float, scale: float, law: str) -> tuple[str, str]:
+    """The colour of a cell, and the ink that can be read on it."""
+    if law == "signed":
+        place = 0.5 + value / (2 * scale)
+    else:
+        place = palette.weight_place(value, scale) if law == "weights" else value / scale
+    stops = palette.ramp("signed" if law == "signed" else "weights")
+    at = min(1.0, max(0.0, place)) * (len(stops) - 1)
+    first = min(len(stops) - 2, int(at))
+    one, two = (_channels(stops[first + more]) for more in (0, 1))
+    mixed = [round(a + (at - first) * (b - a)) for a, b in zip(one, two, strict=True)]
+    ink = "#000" if _luminance(mixed) > 0.179 else "#fff"
+    return "#" + "".join(f"{channel:02x}" for channel in mixed), ink
+
+
+def _channels(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def _luminance(channels: Sequence[int]) -> float:
+    """Relative luminance, as the Web's contrast guidelines define it."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (channel / 255 for channel in channels)
+    ]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,10 +50,6 @@ def hostile(good: Function, name: str, edits: bool, mask: bool) -> list[tuple[st
     def gives_nan(*given):
         return spoiled(good(*given))
 
-    def gives_numpy(*given):
-        result = good(*given)
-        return tuple(map(np.asarray, result)) if isinstance(result, tuple) else np.asarray(result)
-
     def wrong_arity(one, two, three, four, five, six, seven):
         return one
 
@@ -76,7 +71,6 @@ def hostile(good: Function, name: str, edits: bool, mask: bool) -> list[tuple[st
         ("returns a generator", yielding, "returned a generator"),
         ("returns a class", lambda *given: Tensor, "returned a "),
         ("returns an empty tensor", lambda *given: torch.empty(0), "(0,)"),
-        ("returns NumPy", gives_numpy, "NumPy array"),
         ("returns nan", gives_nan, "float32" if mask else "nan"),
         ("wants too many arguments", wrong_arity, "but yours takes (one, two"),
         ("wants none", lambda: 1, "but yours takes ()"),

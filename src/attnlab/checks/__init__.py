@@ -2,11 +2,13 @@
 
 A check runs the named properties of an exercise in order and stops at the first that fails. It says
 what was seen, what was expected, and which mistake is likely. It never raises for a learner's
-mistake, never shows the solution, and takes less than two seconds, even when the answer never ends.
+mistake, never shows the solution, and takes less than two seconds, even when the answer never ends
+or crashes Python: it runs in a process of its own where the system has one to give.
 
     exercise.py   Exercise: properties, suspects, and how a failure becomes a sentence
     answer.py     Answer: calls a learner's function with care and looks at what comes back
-    safely.py     runs a job in a thread, with a time limit, and puts global state back
+    safely.py     runs a job with a time limit, in a process of its own (forked.py) or in a thread
+    state.py      what an answer may change for others, and how it is put back
     explain.py    a learner's exception, or an unfinished stub, in one sentence
     compare.py    are two values the same, and if not, where do they differ?
     verdict.py    Verdict: one result, as text and as HTML

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from attnlab.checks.compare import a_kind_of, close, difference, is_number, kind, numbers
-from attnlab.checks.explain import Mistake, Unfinished, parameters, raised, takes
-from attnlab.checks.safely import Stopped
+from attnlab.checks.explain import Mistake, Unfinished, parameters, raised, shorten, takes
+from attnlab.checks.safely import Progress, Stopped
+from attnlab.checks.state import Guard
 from attnlab.masks import Mask
 
 # The words for an answer that was right until the scores became large.
@@ -47,7 +49,8 @@ class Answer:
     returns: str = ""
     reference: Callable[..., Any] | None = None
     calls: list[Call] = field(default_factory=list)
-    running: bool = False  # inside the learner's function, so that its time counts
+    progress: Progress = field(default_factory=Progress)
+    guard: Guard = field(default_factory=Guard)
 
     @property
     def name(self) -> str:
@@ -65,17 +68,17 @@ class Answer:
                 likely="Keep the first line of the stub as it was.",
             )
         call = Call(given)
+        # Before the answer has had a chance to touch anything.
+        expected = None if self.reference is None else self.reference(*copy.deepcopy(given))
         self.calls.append(call)
-        self.running = True
         try:
-            call.seen = self.function(*copies)
+            call.seen = tensor_of(self.run(*copies))
         except Stopped:
             raise
         except BaseException as error:
-            call.error = error
-            raise raised(error, self.name, describe(names, given)) from None
-        finally:
-            self.running = False
+            mistake = raised(error, self.name, describe(names, given))
+            call.error = error.with_traceback(None)  # no frames are kept
+            raise mistake from None
         for name, before, after in zip(names, given, copies, strict=True):
             if not _untouched(before, after):
                 raise Mistake(
@@ -90,8 +93,17 @@ class Answer:
         if call.seen is ...:
             raise Unfinished("It returned `...`.")
         if self.reference is not None:
-            self._look(call.seen, self.reference(*given), describe(names, given))
+            self._look(call.seen, expected, describe(names, given))
         return call.seen
+
+    def run(self, *given: Any) -> Any:
+        """One call of the learner's function, on its clock, and everything put back after it."""
+        with self.guard.answering():
+            self.progress.running = True
+            try:
+                return self.function(*given)
+            finally:
+                self.progress.running = False
 
     def must_match(self, *given: Any, likely: str = "") -> None:
         """Every value equals the reference's."""
@@ -250,11 +262,22 @@ def argument_names(call: str) -> list[str]:
 
 def describe(names: list[str], given: tuple[Any, ...]) -> str:
     """The arguments in short: "q (3, 4), k (5, 4)" or "L = 2, S = 5"."""
-    parts = [
-        f"{name} {tuple(value.shape)}" if isinstance(value, Tensor) else f"{name} = {value!r}"
-        for name, value in zip(names, given, strict=True)
-    ]
-    return ", ".join(parts)
+    return ", ".join(_describe(name, value) for name, value in zip(names, given, strict=True))
+
+
+def _describe(name: str, value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{name} {tuple(value.shape)}"
+    return f"{name} = {shorten(repr(value), 60)}"
+
+
+def tensor_of(value: Any) -> Any:
+    """NumPy's arrays and numbers as tensors: the arithmetic counts, not who did it."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
+        return torch.as_tensor(np.array(value))
+    if type(value) in (tuple, list) and any(isinstance(x, np.ndarray) for x in value):
+        return type(value)(map(tensor_of, value))
+    return value
 
 
 def _instead(name: str, value: Any) -> str:
@@ -293,8 +316,11 @@ def _gradients(result: Tensor, leaves: tuple[Any, ...]) -> dict[int, Tensor]:
 
 
 def _untouched(before: Any, after: Any) -> bool:
+    """Exactly as it was: a change in the last digit is one, too."""
     if isinstance(before, Tensor):
-        return before.shape == after.shape and close(before, after)
+        if before.shape != after.shape or before.dtype != after.dtype:
+            return False
+        return bool(((before == after) | ((before != before) & (after != after))).all())
     return bool(before == after) if isinstance(before, list | dict | set) else True
 
 

@@ -10,7 +10,7 @@ from attnlab.checks.ch00_suspects import ANALOGY, GLUE, Pair, Puzzle, analogy, g
 from attnlab.checks.compare import a_kind_of, close, numbers, show
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
-from attnlab.tokens import patches
+from attnlab.data.tokens import patches
 
 # 00.1 ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -24,7 +24,7 @@ from attnlab.checks.ch04_suspects import (
 from attnlab.checks.compare import close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
-from attnlab.heads import split
+from attnlab.layers.heads import split
 
 # 04.1 ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnlab.attention import softmax, weights
 from attnlab.checks.exercise import Suspects
-from attnlab.heads import merge, split
+from attnlab.layers.heads import merge, split
 from attnlab.scores import dot
 
 # 04.1 my_split(x, heads) -------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from attnlab.checks.ch05_suspects import ALIBI, ROPE, SHIFT, SINUSOIDS, alibi, r
 from attnlab.checks.compare import close, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
-from attnlab.positions import sinusoidal
+from attnlab.layers.positions import sinusoidal
 
 # 05.1 ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from attnlab.checks.exercise import Suspects
-from attnlab.positions import BASE, angles, frequencies, rotate, sinusoidal
-from attnlab.relative import distances
+from attnlab.layers.positions import BASE, angles, frequencies, rotate, sinusoidal
+from attnlab.layers.relative import distances
 
 # 05.1 my_sinusoids(length, width)
 

@@ -63,7 +63,7 @@ LAYER_NORM: Suspects = [
         ),
     ),
     (
-        "The mean is not subtracted. (Without it you have something like RMSNorm, chapter 9.)",
+        "The mean is not subtracted. (Without it you have something like RMSNorm, chapter 10.)",
         lambda x, gain, shift, eps: (
             x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps) * gain + shift
         ),

@@ -10,9 +10,9 @@ from typing import Any
 from torch import Tensor
 
 from attnlab.checks import safely
-from attnlab.checks.answer import Answer, Call
+from attnlab.checks.answer import Answer, Call, tensor_of
 from attnlab.checks.compare import a_kind_of, close, is_number
-from attnlab.checks.explain import Mistake, Unfinished, blank, where
+from attnlab.checks.explain import Mistake, Unfinished, blank, shorten, where, words_of
 from attnlab.checks.verdict import Verdict
 
 Property = Callable[[Answer], None]
@@ -62,27 +62,46 @@ class Exercise:
                 f'Write `check("{self.id}", {name})`, without brackets after `{name}`.'
             )
             return verdict
-        answer = Answer(function, self.call, self.returns, self.reference)
-        outcome = safely.run(
-            lambda: self._run(answer, verdict), safely.SECONDS, counts=lambda: answer.running
-        )
+        progress = safely.Progress()
+        outcome = safely.run(lambda: self._report(function, progress), safely.SECONDS, progress)
         verdict.printed = outcome.printed
-        if outcome.ended and outcome.error is None:
+        if outcome.ended and not outcome.error:
+            for name, value in outcome.value.items():
+                setattr(verdict, name, value)
             return verdict
-        verdict.passed = False
-        if outcome.error is not None:  # not the answer's own: that has been turned into a Mistake
+        verdict.held = progress.held
+        verdict.failed = [*self.properties, ""][progress.held]
+        name, place = self.call.split("(")[0], where(outcome.stack)
+        if outcome.error:  # not the answer's own: that has been turned into a Mistake
             verdict.message = (
-                f"The check stumbled over what `{answer.name}` returned: {outcome.error!r}. "
+                f"The check stumbled over what `{name}` returned: {shorten(outcome.error, 160)}. "
                 f"Expected {self.returns or 'something else'}."
             )
-        else:
-            place = where(list(outcome.frames))
+        elif outcome.died:
             verdict.message = (
-                f"`{answer.name}` was still running after {safely.SECONDS} s"
+                f"`{name}` {outcome.died}. Your notebook is unharmed: the check ran in a process "
+                "of its own. An answer ends with `return`."
+            )
+        else:
+            verdict.message = (
+                f"`{name}` was still running after {safely.SECONDS} s"
                 f"{f', at {place}' if place else ''}. These inputs are tiny: "
                 "a loop may never end, or go round far too often."
             )
+            if outcome.left_behind:
+                verdict.message += " It cannot be stopped from here: restart the kernel."
         return verdict
+
+    def _report(self, function: Any, progress: safely.Progress) -> dict[str, Any]:
+        """In the worker: the verdict as plain values, so that it can leave its process."""
+        answer = Answer(function, self.call, self.returns, self.reference, progress=progress)
+        verdict = Verdict(self.id, self.title, passed=False, message="", total=len(self.properties))
+        with answer.guard.ours():
+            self._run(answer, verdict)
+        return {
+            name: getattr(verdict, name)
+            for name in ("passed", "message", "failed", "held", "unfinished")
+        }
 
     def _run(self, answer: Answer, verdict: Verdict) -> None:
         """In the worker: the properties in order. Fills in the verdict."""
@@ -102,6 +121,7 @@ class Exercise:
                     verdict.message = f"{mistake.seen} {words}".strip()
                 return
             verdict.held += 1
+            answer.progress.held = verdict.held
         verdict.failed = ""
         verdict.passed = True
         verdict.message = self.lesson
@@ -128,12 +148,9 @@ def _dice(answer: Answer) -> str:
     if last is None or last.error is not None or not _comparable(last.seen):
         return ""
     try:
-        answer.running = True
-        again = answer.function(*copy.deepcopy(last.given))
+        again = tensor_of(answer.run(*copy.deepcopy(last.given)))
     except Exception:
         return ""
-    finally:
-        answer.running = False
     if close(again, last.seen):
         return ""
     return "Called twice with the same arguments it gives two results: something in it is random."
@@ -153,5 +170,6 @@ def _same_doing(suspect: Callable[..., Any], call: Call) -> bool:
             warnings.simplefilter("ignore")
             value = suspect(*copy.deepcopy(call.given))
     except Exception as error:
-        return type(error) is type(call.error) and str(error) == str(call.error)
+        other = call.error
+        return type(error) is type(other) and words_of(error) == words_of(other or error)
     return call.error is None and close(call.seen, value)

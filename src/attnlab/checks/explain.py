@@ -11,7 +11,6 @@ import textwrap
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -125,24 +124,35 @@ _TURNED = (
 
 def raised(error: BaseException, name: str, given: str) -> Mistake:
     """The sentence for an exception out of the learner's function, with the line it came from."""
-    if isinstance(error, NotImplementedError):
-        return Unfinished(f"`{name}` says it is not implemented.")
-    text = re.sub(r"\s+", " ", str(error).strip().split("\n")[0])
-    text = text if len(text) <= 200 else text[:197] + "…"
+    text = shorten(re.sub(r"\s+", " ", words_of(error).strip().split("\n")[0]), 160)
     what = type(error).__name__ + (f": {text}" if text else "")
-    place = where([frame for frame, _ in traceback.walk_tb(error.__traceback__)])
+    frames = traceback.extract_tb(error.__traceback__, limit=-50)
+    place = where([(frame.filename, frame.lineno or 0) for frame in reversed(frames)])
+    if isinstance(error, NotImplementedError) and "NotImplementedError" in place:
+        return Unfinished(f"`{name}` says it is not implemented.")
     seen = f"`{name}` raised {what.rstrip('.')}{f' ({place})' if place else ''}."
     likely = _TURNED if re.search(r"\.T\b", place) and _clash(error) else _meaning(error)
     return Mistake(f"{seen} It was called with {given}.", likely)
 
 
-def where(frames: list[FrameType]) -> str:
-    """The learner's own line among these frames, the innermost: "line 3: `scores = q @ k`"."""
-    for frame in reversed(frames):
-        file, line = frame.f_code.co_filename, frame.f_lineno
+def words_of(error: BaseException) -> str:
+    """Its message; an exception may be as broken as the answer it comes from."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def where(stack: list[tuple[str, int]]) -> str:
+    """The learner's own line in a stack, innermost first: "line 3: `scores = q @ k`"."""
+    for file, line in stack:
         if not file.startswith((*_LIBRARIES, "<frozen")):
             text = linecache.getline(file, line).strip()
-            return f"line {line}: `{text}`" if text else f"line {line}"
+            return f"line {line}: `{shorten(text, 80)}`" if text else f"line {line}"
     return ""
 
 
@@ -184,12 +194,12 @@ def parameters(function: Callable[..., Any]) -> str:
 
 def _clash(error: BaseException) -> bool:
     """Two shapes that do not fit, with a batch in front?"""
-    return bool(re.search(r"must match the size|[Ee]xpected size for first two", str(error)))
+    return bool(re.search(r"must match the size|[Ee]xpected size for first two", words_of(error)))
 
 
 def _meaning(error: BaseException) -> str:
     for type_, pattern, words in _MEANINGS:
-        if isinstance(error, type_) and (match := re.search(pattern, str(error))):
+        if isinstance(error, type_) and (match := re.search(pattern, words_of(error))):
             return words.format(*match.groups()) if "{0}" in words else words
     return ""
 

@@ -1,55 +1,115 @@
 """Run a job that may raise, print, loop for ever or change global state, and be well afterwards.
 
-The job runs in a daemon thread. When time is up, an exception is set in that thread
-(`PyThreadState_SetAsyncExc`), which works on every operating system and also inside notebooks,
-where signals belong to the kernel. A thread stuck inside C code cannot be stopped that way; it is
-left behind, and the learner gets the verdict all the same.
+Where the system can fork (Linux, and so Colab), the job runs in a child process: see forked.py. It
+costs about 10 ms. The child has the notebook's functions as they are, and whatever happens in it,
+a crash of Python, a loop inside C code, a patched torch, threads, ends with it. In return nothing
+that the answer leaves behind, a counter or a list it appends to, is seen in the notebook.
+
+Elsewhere (Windows, macOS, and when a GPU is in use, which a child must not touch), the job runs in
+a daemon thread. When time is up, an exception is set in that thread (`PyThreadState_SetAsyncExc`).
+What this does *not* hold: a loop inside C code that keeps the interpreter's lock gets no verdict at
+all; one that never comes back to Python, or catches every exception, is left behind, and the
+learner is told once to restart the kernel; a crash of Python is a crash of the kernel.
 """
 
 from __future__ import annotations
 
 import ctypes
 import io
-import os
-import random
+import mmap
+import struct
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from types import FrameType
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 
-SECONDS = 1.4  # for the whole check; with the stopping below it stays under 2 s
-AT_MOST = 10.0  # imports and our own comparisons are not the answer's time, but have an end, too
-PRINTED = 1000  # characters of the learner's own output that are kept
+from attnlab.checks import state
+
+SECONDS = 1.4  # for the whole check; with the stopping below it stays under 2.5 s
+OURS = 2.0  # for our own comparisons, which objects of the answer's may make slow
+AT_MOST = 10.0  # imports are not the answer's time, but have an end, too
+PRINTED = 1000  # characters of the learner's own output that are kept,
+LINES = 10  # and lines
+ISOLATION = "auto"  # or "thread": where a process of its own is not wanted
 
 
 class Stopped(SystemExit):
     """Set in a worker whose time is up. A SystemExit ends a thread without a traceback."""
 
 
+class Progress:
+    """How far a check has come. In shared memory, so that one process can watch another."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, 16)
+
+    @property
+    def running(self) -> bool:
+        """Inside the learner's function, so that its time counts."""
+        return self._memory[0] == 1
+
+    @running.setter
+    def running(self, value: bool) -> None:
+        self._memory[0] = int(value)
+
+    @property
+    def held(self) -> int:
+        """How many properties hold so far."""
+        return self._memory[1]
+
+    @held.setter
+    def held(self, value: int) -> None:
+        self._memory[1] = value
+
+    def imports(self) -> None:
+        """A module is being loaded: the first use of an optimiser loads a thousand of them."""
+        self._memory[8:16] = struct.pack("d", time.monotonic())
+
+    @property
+    def importing(self) -> bool:
+        return time.monotonic() - struct.unpack("d", self._memory[8:16])[0] < 0.15
+
+
 @dataclass
 class Outcome:
-    """What became of a job: a value, an error, or neither when time ran out at `frames`."""
+    """What became of a job: a value, an error, or neither when time ran out at `stack`.
+
+    Strings only: a live frame of a thread that is torn down can take Python with it.
+    """
 
     value: Any = None
-    error: BaseException | None = None
+    error: str = ""  # of ours, not of the learner's
     ended: bool = False
-    frames: tuple[FrameType, ...] = ()
+    stack: list[tuple[str, int]] = field(default_factory=list)  # (file, line), innermost first
     printed: str = ""
+    left_behind: bool = False  # it could not be stopped
+    died: str = ""  # how the process ended, when it did not end well
 
 
-def run(
-    job: Callable[[], Any], seconds: float, counts: Callable[[], bool] = lambda: True
-) -> Outcome:
-    """Run `job` in a thread, for at most `seconds` of the time in which `counts()` is true."""
+def run(job: Callable[[], Any], seconds: float, progress: Progress) -> Outcome:
+    """Run `job`, for at most `seconds` of the time that counts. Its value must be plain JSON."""
+    if ISOLATION == "auto" and sys.platform == "linux" and not torch.cuda.is_initialized():
+        from attnlab.checks import forked
+
+        try:
+            return forked.run(job, seconds, progress)
+        except OSError:  # no memory for a second process, or a system that forbids it
+            pass
+    return in_a_thread(job, seconds, progress)
+
+
+_LEFT_BEHIND: list[threading.Thread] = []
+
+
+def in_a_thread(job: Callable[[], Any], seconds: float, progress: Progress) -> Outcome:
     outcome = Outcome()
+    paper = Paper()
 
     def work() -> None:
         try:
@@ -57,43 +117,40 @@ def run(
             outcome.ended = True
         except Stopped:
             pass
-        except (
-            BaseException
-        ) as error:  # a learner's exit() or KeyboardInterrupt must not end the kernel
-            outcome.error = error
+        except BaseException as error:  # a learner's exit() must not end the kernel
+            outcome.error = repr(error)
             outcome.ended = True
 
+    _LEFT_BEHIND[:] = [thread for thread in _LEFT_BEHIND if thread.is_alive()]
+    seconds *= 1 + len(_LEFT_BEHIND)  # each takes its share of the time
     thread = threading.Thread(target=work, name="attnlab-check", daemon=True)
-    paper = _Paper()
-    with _state_kept(), redirect_stdout(paper), redirect_stderr(paper), _warnings_on(paper):
+    with state.kept(), listening(paper):
         try:
             thread.start()
-            outcome.frames = _wait(thread, seconds, counts)
+            outcome.stack = _wait(thread, seconds, progress)
         finally:  # also when the learner interrupts the kernel
             _stop(thread)
+    if thread.is_alive():
+        _LEFT_BEHIND.append(thread)
+        outcome.left_behind = True
+        if not isinstance(sys.stdout, _Muffled):
+            sys.stdout = _Muffled(sys.stdout)
     outcome.printed = paper.text()
     return outcome
 
 
-def _wait(
-    thread: threading.Thread, seconds: float, counts: Callable[[], bool]
-) -> tuple[FrameType, ...]:
-    """Wait for the thread to end, or return where it is when time is up.
-
-    Imports do not count: the first use of an optimiser loads a thousand modules of torch.
-    """
-    left, last = seconds, time.monotonic()
-    latest = last + AT_MOST
-    while left > 0:
-        thread.join(min(left, 0.05))
-        if not thread.is_alive():
-            return ()
-        frames, now = _frames(thread), time.monotonic()
-        importing = any("importlib._bootstrap" in f.f_code.co_filename for f in frames)
-        if now > latest or (counts() and not importing):
-            left -= now - last
-        last = now
-    return _frames(thread)
+def _wait(thread: threading.Thread, seconds: float, progress: Progress) -> list[tuple[str, int]]:
+    """Wait for the thread to end, or return where it is when time is up."""
+    start = time.monotonic()
+    thread.join(seconds)
+    while thread.is_alive():
+        stack = _stack(thread)
+        importing = any("importlib._bootstrap" in file for file, _ in stack)
+        late = time.monotonic() - start > (AT_MOST if importing else OURS)
+        if late or (progress.running and not importing):
+            return stack
+        thread.join(0.2)
+    return []
 
 
 def _stop(thread: threading.Thread) -> None:
@@ -106,74 +163,73 @@ def _stop(thread: threading.Thread) -> None:
         thread.join(0.02)
 
 
-def _frames(thread: threading.Thread) -> tuple[FrameType, ...]:
-    """The stack of a running thread, outermost first."""
+def _stack(thread: threading.Thread) -> list[tuple[str, int]]:
     frame = sys._current_frames().get(thread.ident or 0)
-    frames: list[FrameType] = []
+    stack = []
     while frame is not None:
-        frames.insert(0, frame)
+        stack.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return tuple(frames)
+    return stack
 
 
 @contextmanager
-def _warnings_on(paper: io.TextIOBase) -> Iterator[None]:
-    """Write warnings down without the paths of this machine."""
+def listening(paper: Paper) -> Iterator[None]:
+    """What is printed goes on paper, warnings too, without the paths of this machine."""
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = str(message).splitlines()[0].split(" (Triggered internally")[0]
-        paper.write(f"{category.__name__}: {text}\n")
+        lines = str(message).splitlines() or [""]
+        paper.write(f"{category.__name__}: {lines[0].split(' (Triggered internally')[0][:200]}\n")
 
-    with warnings.catch_warnings():
+    with redirect_stdout(paper), redirect_stderr(paper), warnings.catch_warnings():
         warnings.showwarning = show
         yield
 
 
-class _Paper(io.TextIOBase):
-    """Takes what an answer prints, and stops listening after PRINTED characters."""
+class _Muffled:
+    """The notebook's own output, deaf to what has been left behind."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        if threading.current_thread() not in _LEFT_BEHIND:
+            self._stream.write(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Paper(io.TextIOBase):
+    """Takes what an answer prints, and stops listening after LINES lines."""
+
+    def __init__(self, send: Callable[[str], None] | None = None) -> None:
         self.kept = ""
-        self.lost = 0
+        self.lost = False
+        self.send = send  # to where it is kept, when that is another process
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
-        room = PRINTED - len(self.kept)
-        self.kept += text[:room]
-        self.lost += max(0, len(text) - room)
+        if threading.current_thread() in _LEFT_BEHIND:
+            return len(text)
+        room = text[: PRINTED - len(self.kept)]
+        lines = room.split("\n")
+        left = LINES - self.kept.count("\n")
+        room = room if len(lines) <= left else "".join(line + "\n" for line in lines[:left])
+        if room and left > 0:
+            self.kept += room
+            if self.send is not None:
+                self.send(room)
+        elif left <= 0:
+            room = ""
+        if len(room) < len(text) and not self.lost:
+            self.lost = True
+            if self.send is not None:
+                self.send("")
         return len(text)
 
     def text(self) -> str:
-        return self.kept + (f"\n… and {self.lost} more characters" if self.lost else "")
-
-
-# (how to read it, how to put it back): what a learner's code may change for everybody else.
-# `torch.set_grad_enabled` is not among them: it holds for its own thread, which ends.
-_GLOBALS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
-    (random.getstate, random.setstate),
-    (np.random.get_state, np.random.set_state),
-    (torch.get_rng_state, torch.set_rng_state),
-    (torch.get_default_dtype, torch.set_default_dtype),
-    (torch.get_num_threads, torch.set_num_threads),
-    (sys.getrecursionlimit, sys.setrecursionlimit),
-    (os.getcwd, os.chdir),
-]
-
-
-@contextmanager
-def _state_kept() -> Iterator[None]:
-    """Start the job from one known state, and put the learner's state back afterwards."""
-    before = [read() for read, _ in _GLOBALS]
-    try:
-        random.seed(0)
-        np.random.seed(0)
-        torch.manual_seed(0)
-        torch.set_default_dtype(torch.float32)
-        yield
-    finally:
-        for value, (read, put_back) in zip(before, _GLOBALS, strict=True):
-            if read in (torch.get_num_threads, os.getcwd) and read() == value:
-                continue  # not free to set again
-            put_back(value)
+        end = "" if self.kept.endswith("\n") or not self.kept else "\n"
+        return self.kept + (f"{end}… and more" if self.lost else "")

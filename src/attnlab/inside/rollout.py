@@ -1,0 +1,65 @@
+"""Attention rollout: follow the attention of all layers back to the patches.
+
+    with record(model) as maps:
+        model.tokens(images)
+    rollout(stack(maps))                   # (B, L, L): row i = where token i's content comes from
+
+A token of the last layer has looked at tokens of the layer before, which had looked at others. If
+each layer only mixed tokens, half by attention and half by its residual connection, the products of
+all layers would say where the content comes from (Abnar and Zuidema 2020). The values, the
+projections and the feed-forward network are left out: a picture of the paths, not of their effect.
+
+B batch, H heads, L tokens.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+
+def stack(maps: Mapping[str, Tensor | list[Tensor]]) -> list[Tensor]:
+    """The recorded maps of self-attention in the order of the layers: (B, H, L, L) each."""
+    found = [value for value in maps.values() if isinstance(value, Tensor)]
+    if not found:
+        raise ValueError("no maps were recorded: run the model inside `with record(model)`.")
+    return found
+
+
+def rollout(maps: Sequence[Tensor], *, residual: float = 0.5, discard: float = 0.0) -> Tensor:
+    """Multiply the layers' mean maps, each mixed with the identity: (B, L, L), rows sum to 1.
+
+    - `residual`: how much of a token stays where it is at each layer.
+    - `discard`: this share of each row's smallest weights counts as nothing.
+    """
+    if not 0 <= residual <= 1 or not 0 <= discard < 1:
+        raise ValueError(
+            f"residual is {residual} and discard {discard}: shares of 0 … 1 are expected, and "
+            "something must be left."
+        )
+    total: Tensor | None = None
+    for weights in maps:
+        mean = weights.mean(dim=-3)  # (B, L, L), over the heads
+        if discard:
+            edge = mean.quantile(discard, dim=-1, keepdim=True)
+            mean = mean.where(mean >= edge, torch.zeros(()))
+            mean = mean / mean.sum(dim=-1, keepdim=True)
+        same = torch.eye(mean.shape[-1], device=mean.device)
+        layer = residual * same + (1 - residual) * mean
+        total = layer if total is None else layer @ total
+    if total is None:
+        raise ValueError("there are no maps: give at least one layer.")
+    return total
+
+
+def distance(weights: Tensor, columns: int, skip: int = 1) -> Tensor:
+    """How far a head looks on average, in patches: (B, H, L, L) -> (B, H).
+
+    The mean over all patches of the distance to where they look, weighted by how much; what goes to
+    [CLS] and registers is left out (Dosovitskiy et al. 2021, Figure 7).
+    """
+    among = weights[..., skip:, skip:]  # (B, H, N, N)
+    among = among / among.sum(dim=-1, keepdim=True)
+    place = torch.arange(among.shape[-1], device=weights.device)
+    spot = torch.stack([place // columns, place % columns], dim=-1).float()  # (N, 2)
+    return (among * torch.cdist(spot, spot)).sum(dim=-1).mean(dim=-1)

@@ -281,8 +281,9 @@ def main() -> bool:
     if not (SITE / "index.html").is_file():
         raise SystemExit("The website is not built: run make book.")
     chosen = sys.argv[1:]
-    names = [p.stem for p in sorted(SITE.glob("[0-9][0-9]_*.html"))]
-    names = [name for name in names if not chosen or name[:2] in chosen]
+    pages = [*sorted(SITE.glob("[0-9][0-9]_*.html")), *SITE.glob("capstone_*.html")]
+    names = [p.stem for p in pages]
+    names = [name for name in names if not chosen or name.partition("_")[0] in chosen]
     short: dict[str, list[str]] = {}
     with serving(SITE) as address, sync_playwright() as playwright:
         browser = chromium.launch(playwright)

@@ -50,8 +50,9 @@ class Chapter:
     newest: str = ""
 
     @property
-    def place(self) -> tuple[int, bool]:
-        return self.about["number"], self.about["gpu"]
+    def place(self) -> tuple[float, bool]:
+        """By number, GPU notebooks after their chapter; the capstone has none and is the last."""
+        return self.about.get("number", float("inf")), self.about["gpu"]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -156,7 +157,7 @@ def _page(chapters: list[Chapter]) -> str:
     lines += ["## Chapters", "", "| chapter | what it is about | minutes |", "|---|---|---|"]
     for one in chapters:
         about = one.about
-        name = f"{about['number']} · {about['title']}"
+        name = f"{about.get('number', 'Capstone')} · {about['title']}"
         link = _link(f"{name} (GPU)" if about["gpu"] else name, one.newest)
         lines.append(f"| {link} | {about['summary'].replace('|', '/')} | {about['minutes']} |")
     lines += [YOURS]

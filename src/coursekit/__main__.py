@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     book = command("book", _book, "build the website into build/site")
     slides = command("slides", _slides, "build the lecture slides into build/slides")
     for one in (build, check, book, slides):
-        one.add_argument("--chapter", metavar="NN", help="only this chapter, such as 03")
+        one.add_argument("--chapter", metavar="NN", help="only this one, such as 03 or capstone")
     for one in (build, book, slides):
         one.add_argument("--force", action="store_true", help="run unchanged chapters too")
     build.add_argument(

@@ -21,7 +21,7 @@ from coursekit.source import Chapter
 SECONDS_PER_CELL = 900
 # CPU seconds of the kernel, which runs on one thread: what a reader waits on an idle core.
 BUDGET = 240.0
-LONGER = {6: 360.0}  # the full Transformer trains three families
+LONGER = {"06": 360.0}  # the full Transformer trains three families
 NOISE = 1.5  # a busy core makes the same work cost more; beyond this it is the chapter
 
 
@@ -66,7 +66,7 @@ def execute(edition: Edition, project: Project) -> NotebookNode:
 
 def within_budget(chapter: Chapter, seconds: float) -> str:
     """One line about the time a chapter took; refuses one that took far too long."""
-    budget = BUDGET if chapter.gpu else LONGER.get(chapter.number, BUDGET)
+    budget = BUDGET if chapter.gpu else LONGER.get(chapter.code, BUDGET)
     line = f"{chapter.stem}: {seconds:.0f} CPU seconds of {budget:.0f}"
     if seconds > NOISE * budget:
         raise CourseError(

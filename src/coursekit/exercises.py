@@ -19,13 +19,14 @@ def validate(chapters: Sequence[Chapter]) -> None:
     """Refuse what is wrong in any chapter: all of it at once, each as `file:line: sentence`."""
     problems = []
     owners: dict[str, str] = {}
-    numbers: dict[int, str] = {}
+    codes: dict[str, str] = {}
     for chapter in chapters:
         found = list(chapter_problems(chapter))
         if not chapter.gpu:  # a GPU exercise shares the number of its chapter
-            first = numbers.setdefault(chapter.number, chapter.name)
+            first = codes.setdefault(chapter.code, chapter.name)
             if first != chapter.name:
-                found.append((1, f"chapter {chapter.number} is already {first}."))
+                which = "the capstone" if chapter.number is None else f"chapter {chapter.number}"
+                found.append((1, f"{which} is already {first}."))
         for cell in chapter.cells:
             if cell.role == "exercise" and cell.exercise is not None:
                 first = owners.setdefault(cell.exercise, chapter.name)
@@ -47,8 +48,8 @@ def chapter_problems(chapter: Chapter) -> Iterator[Problem]:
         if cell.exercise is not None:
             groups.setdefault(cell.exercise, []).append(cell)
     for number, cells in groups.items():
-        if not re.fullmatch(rf"{chapter.number:02d}\.\w+", number):
-            wanted = f"{chapter.number:02d}.1"
+        if not re.fullmatch(rf"{chapter.code}\.\w+", number):
+            wanted = f"{chapter.code}.1"
             yield cells[0].line, f"exercise {number!r} must be called {wanted} or the like."
         yield from _exercise_problems(number, cells)
 
@@ -58,7 +59,7 @@ def _opening_problems(chapter: Chapter) -> Iterator[Problem]:
     if first is None or first.kind != "markdown" or not first.text.startswith("# "):
         yield (first.line if first else 1), "the first cell must be markdown, with a '# ' title."
         return
-    title = f"# {chapter.number} · {chapter.title}"
+    title = f"# {chapter.label} · {chapter.title}"
     if not chapter.gpu and first.text.splitlines()[0].rstrip() != title:
         yield first.line, f"the title must read {title!r}, as the header says."
 

@@ -63,7 +63,7 @@ def cards(chapters: list[Chapter]) -> str:
             if gpu.gpu and gpu.number == chapter.number
         )
         made.append(
-            f'<li class="chapter-card"><p class="card-number">{chapter.number}</p><div>'
+            f'<li class="chapter-card"><p class="card-number">{_sign(chapter)}</p><div>'
             f'<h3><a href="{chapter.stem}.html">{html.escape(chapter.title)}</a></h3>'
             f"<p>{html.escape(chapter.summary)}</p>"
             f'<p class="card-time">{minutes(chapter.minutes)}</p>{extra}</div></li>'
@@ -71,11 +71,20 @@ def cards(chapters: list[Chapter]) -> str:
     return f'<ul class="chapter-cards">{"".join(made)}</ul>'
 
 
+def _sign(chapter: Chapter) -> str:
+    """What stands large on a card: the number, or a star for the capstone."""
+    return (
+        '<span role="img" aria-label="Capstone">★</span>'
+        if chapter.number is None
+        else chapter.label
+    )
+
+
 def later(project: Project, course: list[Chapter]) -> str:
     """One honest sentence about what is not written yet; nothing once all is."""
     arc = yaml.safe_load((project.book / "arc.yml").read_text(encoding="utf-8"))
-    here = {chapter.number for chapter in course}
-    missing = [html.escape(str(words)) for number, words in arc.items() if number not in here]
+    here = {chapter.label.lower() for chapter in course}
+    missing = [html.escape(str(words)) for label, words in arc.items() if str(label) not in here]
     if not missing:
         return ""
     listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])}, and {missing[-1]}"

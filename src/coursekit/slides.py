@@ -76,7 +76,7 @@ def render(notebook: NotebookNode, chapter: Chapter) -> str:
     resources = {
         "metadata": {"name": chapter.stem},
         "course": {
-            "title": f"{chapter.number} · {chapter.title}",
+            "title": f"{chapter.label} · {chapter.title}",
             "library": LIBRARY,
             "figures": vendored.widgets_head(outputs, LIBRARY),
         },
@@ -91,7 +91,7 @@ def render(notebook: NotebookNode, chapter: Chapter) -> str:
 def index(chapters: list[Chapter]) -> str:
     """A page that lists the decks."""
     rows = "\n".join(
-        f'<li><a href="{chapter.stem}.html">{chapter.number} · {html.escape(chapter.title)}</a>'
+        f'<li><a href="{chapter.stem}.html">{chapter.label} · {html.escape(chapter.title)}</a>'
         f"<p>{html.escape(chapter.summary)}</p></li>"
         for chapter in chapters
     )

@@ -34,7 +34,9 @@ TAGS = {
     "raises-exception",
 }
 HEADER_KEYS = {"number": int, "title": str, "minutes": int, "summary": str, "gpu": bool}
-FILE_NAME = re.compile(r"(?P<gpu>gpu_)?(?P<number>\d\d)_[a-z0-9_]+")
+# The capstone has no number: it comes after every chapter, and its exercises are C.1, C.2, …
+CAPSTONE = "capstone_"
+FILE_NAME = re.compile(rf"((?P<gpu>gpu_)?(?P<number>\d\d)_|{CAPSTONE})[a-z0-9_]+")
 # All that may stand on a cell's first line. jupytext takes anything else for a title or an option
 # and says nothing: a mistyped tag would hand speaker notes to students.
 MARKER = re.compile(r'# %%( \[markdown\])?( tags=\["[^"]+"(, *"[^"]+")*\])?( exercise="[^"]+")?\s*')
@@ -80,7 +82,7 @@ class Chapter:
 
     path: Path
     name: str  # "notebooks/03_self_attention.py": how messages call the file
-    number: int
+    number: int | None  # None: the capstone
     title: str
     minutes: int
     summary: str
@@ -92,20 +94,41 @@ class Chapter:
         return self.path.stem
 
     @property
+    def code(self) -> str:
+        """What the ids of its exercises begin with: 03, or C for the capstone."""
+        return "C" if self.number is None else f"{self.number:02d}"
+
+    @property
+    def label(self) -> str:
+        """What stands before its title: 3, or Capstone."""
+        return "Capstone" if self.number is None else str(self.number)
+
+    @property
     def header(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in HEADER_KEYS}
+        header = {key: getattr(self, key) for key in HEADER_KEYS}
+        return {key: value for key, value in header.items() if value is not None}
 
 
 def source_files(project: Project, chapter: str | None = None) -> list[Path]:
-    """The sources in reading order; with `chapter` ("03" or "3") only that chapter's."""
+    """The sources in reading order; with `chapter` ("03", "3" or "capstone") only that one's.
+
+    A chapter comes first, then its GPU notebooks by name; the capstone is the last of all.
+    """
     files = list(project.notebooks.glob("*.py"))  # misnamed ones too: `read_chapter` refuses them
-    files.sort(key=lambda p: (p.stem.removeprefix("gpu_")[:2], p.stem.startswith("gpu_"), p.stem))
+    files.sort(key=lambda p: (_shelf(p), p.stem.startswith("gpu_"), p.stem))
     if chapter is None:
         return files
-    chosen = [p for p in files if p.stem.removeprefix("gpu_")[:2] == chapter.zfill(2)]
+    chosen = [p for p in files if _shelf(p) == chapter.zfill(2)]
     if not chosen:
         raise CourseError(f"There is no chapter {chapter!r} in notebooks/.")
     return chosen
+
+
+def _shelf(path: Path) -> str:
+    """Which chapter a source belongs to, by its name: "03", or "capstone"."""
+    if path.stem.startswith(CAPSTONE):
+        return CAPSTONE.rstrip("_")  # sorts after every number
+    return path.stem.removeprefix("gpu_")[:2]
 
 
 def read_chapter(path: Path, project: Project) -> Chapter:
@@ -114,7 +137,7 @@ def read_chapter(path: Path, project: Project) -> Chapter:
     if not FILE_NAME.fullmatch(path.stem):
         raise CourseError(
             f"{name}:1: name the file NN_name.py or gpu_NN_name.py: "
-            "two digits, then small letters, digits and _."
+            f"two digits, then small letters, digits and _; or {CAPSTONE}name.py."
         )
     try:
         text = path.read_text(encoding="utf-8")
@@ -173,12 +196,15 @@ def _header(found: Any, path: Path, name: str) -> tuple[dict[str, Any], list[str
     """The `attnlab` block of the header, with defaults, and what is wrong with it."""
     if not isinstance(found, dict):
         return {}, [f"{name}:1: the header has no attnlab block (number, title, minutes, summary)."]
+    capstone = path.stem.startswith(CAPSTONE)
     header = {"gpu": False, **found}
     problems = []
+    if capstone and header.setdefault("number", None) is not None:
+        problems.append(f"{name}:1: the capstone has no number; take it out of the header.")
     for key, kind in HEADER_KEYS.items():
         if key not in header:
             problems.append(f"{name}:1: the header's attnlab block lacks {key!r}.")
-        elif type(header[key]) is not kind:
+        elif type(header[key]) is not kind and not (capstone and key == "number"):
             problems.append(
                 f"{name}:1: attnlab.{key} is {header[key]!r}; expected {kind.__name__}."
             )
@@ -189,7 +215,7 @@ def _header(found: Any, path: Path, name: str) -> tuple[dict[str, Any], list[str
     ]
     match = FILE_NAME.fullmatch(path.stem)
     if match and not problems:
-        if int(match["number"]) != header["number"]:
+        if not capstone and int(match["number"]) != header["number"]:
             problems.append(
                 f"{name}:1: the file name says chapter {int(match['number'])}, "
                 f"the header says {header['number']}."

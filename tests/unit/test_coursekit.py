@@ -212,6 +212,69 @@ def test_the_same_exercise_in_two_files_is_refused(project: Project) -> None:
     )
 
 
+# The capstone, and two GPU notebooks of one chapter
+
+
+CAPSTONE = (
+    SOURCE.replace("#     number: 3\n", "")
+    .replace("# # 3 · Weighted", "# # Capstone · Weighted")
+    .replace("03.1", "C.1")
+    .replace("Exercise 3.1", "Exercise C.1")
+)
+
+
+def add(project: Project, stem: str, text: str) -> None:
+    (project.notebooks / f"{stem}.py").write_text(text, encoding="utf-8")
+
+
+def more(exercise: str) -> str:
+    """A GPU notebook of chapter 3 with an exercise of its own."""
+    text = SOURCE.replace("#     number: 3", "#     number: 3\n#     gpu: true")
+    return text.replace("03.1", f"03.{exercise}").replace("Exercise 3.1", f"Exercise 3.{exercise}")
+
+
+def test_a_chapter_may_have_two_gpu_notebooks_and_the_capstone_is_the_last(
+    project: Project,
+) -> None:
+    add(project, "gpu_03_zeta", more("7"))
+    add(project, "gpu_03_alpha", more("8"))
+    add(project, "capstone_own", CAPSTONE)
+    chapters = load_chapters(project)
+    assert [one.stem for one in chapters] == [NAME, "gpu_03_alpha", "gpu_03_zeta", "capstone_own"]
+    assert [one.code for one in chapters] == ["03", "03", "03", "C"]
+    assert [one.label for one in chapters] == ["3", "3", "3", "Capstone"]
+    (last,) = load_chapters(project, "capstone")
+    assert last.stem == "capstone_own"
+    about = editions.student(last, project).notebook.metadata["attnlab"]
+    assert "number" not in about
+    assert about["title"] == "Weighted means"
+    assert len(load_chapters(project, "3")) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("#     title", "#     number: 11\n#     title", "1: the capstone has no number; take it"),
+        ("# # Capstone · W", "# # 11 · W", "the title must read '# Capstone · Weighted means'"),
+        ('tags=["stub"] exercise="C.1"', 'tags=["stub"] exercise="03.9"', "must be called C.1"),
+    ],
+)
+def test_a_capstone_that_calls_itself_a_chapter_is_refused(
+    project: Project, old: str, new: str, says: str
+) -> None:
+    assert CAPSTONE.count(old) == 1
+    add(project, "capstone_own", CAPSTONE.replace(old, new))
+    assert says in refused(project)
+
+
+def test_there_is_one_capstone(project: Project) -> None:
+    add(project, "capstone_own", CAPSTONE)
+    add(project, "capstone_two", CAPSTONE.replace("C.1", "C.2"))
+    assert "capstone_two.py:1: the capstone is already notebooks/capstone_own.py." in refused(
+        project
+    )
+
+
 # The editions
 
 

@@ -315,6 +315,23 @@ def test_contents_put_gpu_notebooks_below_their_chapter(chapters: list[Chapter])
     ]
 
 
+def test_the_capstone_has_a_card_and_an_entry_of_its_own(chapters: list[Chapter]) -> None:
+    capstone = replace(chapters[0], path=Path("capstone_own.py"), number=None)
+    entries = yaml.safe_load(book.contents([*chapters, capstone]))["chapters"]
+    assert entries[-1] == {"file": "capstone_own"}
+    last = landing.cards([*chapters, capstone]).split('class="chapter-card"')[-1]
+    assert 'aria-label="Capstone">★' in last
+    assert 'href="capstone_own.html"' in last
+    assert "Capstone · Weighted means" in slides.index([capstone])
+
+
+def test_two_gpu_notebooks_are_two_entries_and_two_cards(chapters: list[Chapter]) -> None:
+    second = replace(chapters[1], path=Path("gpu_03_second.py"), title="Second")
+    below = yaml.safe_load(book.contents([*chapters, second]))["chapters"][0]["sections"]
+    assert below == [{"file": "gpu_03_more"}, {"file": "gpu_03_second"}]
+    assert landing.cards([*chapters, second]).count('class="card-gpu"') == 2
+
+
 def test_first_page_tells_what_is_there_and_what_is_not(
     project: Project, chapters: list[Chapter], tmp_path: Path, monkeypatch
 ) -> None:

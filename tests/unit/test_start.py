@@ -21,12 +21,14 @@ NAME = "03_self_attention.ipynb"
 BESIDE = "03_self_attention (2).ipynb"
 
 
-def notebook(text: str, *, name: str = "03_self_attention", number: int = 3) -> str:
+def notebook(
+    text: str, *, name: str = "03_self_attention", number: int | None = 3, title: str = ""
+) -> str:
     """A student notebook as small as one can be; `text` is its version."""
     about = {
-        "number": number,
-        "title": f"Chapter {number}",
-        "minutes": 30 + number,
+        **({} if number is None else {"number": number}),
+        "title": title or f"Chapter {number}",
+        "minutes": 30 + (number or 0),
         "summary": "What words | say to words.",
         "gpu": name.startswith("gpu"),
         "edition": "student",
@@ -85,6 +87,14 @@ def test_the_first_start_copies_every_chapter_and_writes_the_page(course: Path, 
     assert first < third < gpu
     assert "| [3 · Chapter 3 (GPU)](gpu_03_cost.ipynb) | What words / say to words. | 33 |" in text
     assert "New versions" not in text
+
+
+def test_the_capstone_is_the_last_of_the_contents(course: Path, mine: Path) -> None:
+    text = notebook("own", name="capstone_own", number=None, title="Your own model")
+    (course / "capstone_own.ipynb").write_text(text)
+    page, _ = fill(mine, course)
+    rows = [line for line in says(page).splitlines() if line.startswith("| [")]
+    assert rows[-1].startswith("| [Capstone · Your own model](capstone_own.ipynb) |")
 
 
 def test_starting_again_changes_nothing(course: Path, mine: Path) -> None:

@@ -13,6 +13,7 @@ or crashes Python: it runs in a process of its own where the system has one to g
     compare.py    are two values the same, and if not, where do they differ?
     verdict.py    Verdict: one result, as text and as HTML
     ch03.py …     one module a chapter, found by the id; its known mistakes in ch03_suspects.py
+    capstone.py   C.1, C.2, …: the parts of the learner's own model, and the whole of it
 
 **Writing a check.** The whole of it, for an exercise `my_mean(x)` with id 04.1, in `ch04.py`:
 
@@ -64,6 +65,8 @@ from attnlab.checks.verdict import Verdict
 
 __all__ = ["Answer", "Exercise", "Mistake", "Verdict", "check", "close", "exercises", "numbers"]
 
+CAPSTONE = "capstone"
+
 
 def check(id: str, answer: Any) -> Verdict:
     """Check `answer` against exercise `id`, show the verdict, and return it (true when passed)."""
@@ -91,15 +94,18 @@ def exercises() -> dict[str, Exercise]:
 
 def _find(id: object) -> Exercise | None:
     """The exercise called "03.2"; "3.2" is understood too. Imports only its own chapter."""
-    match = re.fullmatch(r"\s*(\d{1,2})\.(\w+)\s*", str(id))
+    match = re.fullmatch(r"\s*(\d{1,2}|[Cc])\.(\w+)\s*", str(id))
     if match is None:
         return None
-    chapter, number = int(match[1]), match[2]
-    if f"ch{chapter:02d}" not in _chapters():
+    code, number = match[1].upper(), match[2]
+    code = code if code == "C" else code.zfill(2)
+    module = CAPSTONE if code == "C" else f"ch{code}"
+    if module not in _chapters():
         return None
-    importlib.import_module(f"{__name__}.ch{chapter:02d}")
-    return EXERCISES.get(f"{chapter:02d}.{number}")
+    importlib.import_module(f"{__name__}.{module}")
+    return EXERCISES.get(f"{code}.{number}")
 
 
 def _chapters() -> list[str]:
-    return [m.name for m in pkgutil.iter_modules(__path__) if re.fullmatch(r"ch\d\d", m.name)]
+    names = [module.name for module in pkgutil.iter_modules(__path__)]
+    return [name for name in names if re.fullmatch(rf"ch\d\d|{CAPSTONE}", name)]

@@ -14,8 +14,8 @@ from tests.browser.twins import kinds
 TALLY = """{
   const kept = new Map();
   window.kept = () => [...kept.values()].map((name) => name.slice(0, 120));
-  // The figures come from Blobs; Playwright, which listens to the page as well, does not.
-  const keep = (key, name) => { if (new Error().stack.includes("blob:")) kept.set(key, name); };
+  // The figures' scripts lie in live/; Playwright, which listens to the page as well, does not.
+  const keep = (key, name) => { if (new Error().stack.includes("/live/")) kept.set(key, name); };
 
   const { addEventListener, removeEventListener } = EventTarget.prototype;
   const outside = (target) => [window, document, document.documentElement, document.body]

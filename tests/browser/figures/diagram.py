@@ -31,7 +31,7 @@ def move(live: Live) -> None:
         live.controls("g.al-dg-part")[0].click()
 
 
-def transformer() -> Diagram:
+def transformer(**traits: Any) -> Diagram:
     """Encoder and decoder of Vaswani et al. 2017, in three lanes from left to right."""
     places = np.arange(4)[:, None] / 100 ** (np.arange(8) // 2 / 4)
     waves = np.where(np.arange(8) % 2, np.cos(places), np.sin(places))
@@ -98,7 +98,9 @@ def transformer() -> Diagram:
     tall: dict[str, tuple[float, float]] = {"waves": (1, 2), "mask": (1, 3)}
     tall |= {name: (0, row) for row, name in enumerate(["source", "embed", "place", *left])}
     tall |= {name: (2, row) for row, name in enumerate(["target", "t-embed", "t-place", *right])}
-    return Diagram(parts, arrows, groups, steps, tall=tall, gap=(26, 26), title="The Transformer")
+    return Diagram(
+        parts, arrows, groups, steps, tall=tall, gap=(26, 26), title="The Transformer", **traits
+    )
 
 
 def examples() -> list[LiveFigure]:
@@ -117,7 +119,7 @@ def examples() -> list[LiveFigure]:
         ],
         step=1,
     )
-    return [transformer(), plain]
+    return [transformer(), transformer(step=3), plain]
 
 
 def rogue(words: list[str]) -> LiveFigure:

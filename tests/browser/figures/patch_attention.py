@@ -42,6 +42,5 @@ def examples() -> list[LiveFigure]:
 
 
 def rogue(words: list[str]) -> LiveFigure:
-    return PatchAttention(
-        random(1, 1, 5, 5).softmax(-1), image=random(8, 8, 3).sigmoid(), title=words[0]
-    )
+    maps = random(2, 1, 5, 5).softmax(-1)
+    return PatchAttention(maps, image=random(8, 8, 3).sigmoid(), title=words[0])

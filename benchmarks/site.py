@@ -5,7 +5,9 @@
 Ready: every live figure is mounted and every formula set. Bar: 2 s from a server on this machine.
 Weight: all that the page loads, as it lies on the disk, without the theme's own scripts and styles
 and Sphinx's search. Bar: 2.5 MB. Trained models that figures run in the page are counted apart, and
-have a bar of their own: 1.5 MB. A web host sends text compressed; that number is printed as well.
+have a bar of their own: 1.5 MB. plotly.js, which
+comes when its figure is near, is counted with the theme. A web host sends text compressed; that
+number is printed as well.
 """
 
 import gzip
@@ -84,7 +86,7 @@ def visit(page: Page, url: str) -> Load:
         if not file.is_file():
             continue  # a module the page made itself (blob:)
         _, mark, name = path.partition("/_static/")
-        if file.name == "searchindex.js" or (
+        if file.name in ("searchindex.js", "plotly.js") or (
             mark and (name in theme or name.startswith("mystnb."))
         ):
             sizes["theme"] += file.stat().st_size

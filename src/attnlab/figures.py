@@ -4,6 +4,8 @@ figures.use_style()                                    # once per notebook
 fig, ax = plt.subplots()
 figures.heatmap(ax, weights, rows=tokens, columns=tokens)
 figures.show(fig, alt="Every word looks at itself.", caption="Look at the diagonal.")
+
+`interactive` takes a plotly figure, where turning and hovering teach more than a printed plot.
 """
 
 import base64
@@ -143,6 +145,54 @@ def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 160) -> None:
     )  # fmt: skip
     plt.close(fig)
     display(picture)
+
+
+def interactive(
+    fig: Any,
+    *,
+    alt: str,
+    caption: str = "",
+    title: str = "",
+    shape: float = 0.6,
+    poster: Figure | None = None,
+) -> Any:
+    """A plotly figure as a live figure of the course; make it the last line of a cell.
+
+    import plotly.graph_objects as go
+
+    fig = go.Figure(go.Scatter3d(x=x, y=y, z=z, text=words, mode="markers+text",
+                                 marker_color=palette.colour("query")))
+    fig.update_layout(scene_xaxis_title="first direction")
+    figures.interactive(fig, alt="Words in space, countries apart from cities.",
+                        caption="Turn it: where do the countries lie?")
+
+    It works in JupyterLab, Colab, on slides and on the website, from `file://` too. A picture
+    stands there first; plotly.js comes from the plotly package, once per page, when the reader is
+    near. The slider walks through the points and the buttons turn or zoom, from the keyboard too.
+
+    Take colours from `palette.colour(…)` and `colorscale(…)`: a dark page then has their dark
+    twins. Type, ground, grid and margins are the course's; give no template. `text` (or
+    `hovertext`) names each point. `shape` is height / width. The picture is drawn from scatter,
+    scatter3d, bar, heatmap and surface; for other kinds give `poster`, a figure of matplotlib.
+    """
+    from attnlab import posters
+    from attnlab.widgets.plotly_figure import PlotlyFigure, plain
+
+    words = " ".join(alt.split())
+    if not words:
+        raise ValueError("alt is empty, but a figure needs words for those who cannot see it.")
+    chart = plain(fig)
+    with matplotlib.rc_context(style()):
+        drawn = poster or posters.draw(chart, shape)
+        png = _png(drawn, 110)
+    plt.close(drawn)
+    return PlotlyFigure(chart, png, alt=words, caption=caption, title=title, shape=shape)
+
+
+def colorscale(name: str = "weights") -> list[list[Any]]:
+    """A ramp of the palette, "weights" or "signed", as plotly's `colorscale`."""
+    stops = palette.ramp(name)
+    return [[i / (len(stops) - 1), stop] for i, stop in enumerate(stops)]
 
 
 def _smallest_letters(fig: Figure) -> float:

@@ -47,7 +47,7 @@ def build_book(project: Project, chapter: str | None = None, *, force: bool = Fa
     shutil.copytree(html, site, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     _add_downloads(project, chapters, site)
     write_search(site, [chapter.stem for chapter in chapters])
-    vendored.write_weights(site.glob("*.html"), site / "_static")
+    vendored.write_heavy(site.glob("*.html"), site / "_static")
     slides = build_slides(project, chapter, executed=executed)
     shutil.copytree(slides.parent, site / "slides", dirs_exist_ok=True)
     require_offline(site)

@@ -54,7 +54,7 @@ def build_slides(
             old.unlink()
     made = [one for one in every if (folder / f"{one.stem}.html").exists()]
     (folder / "index.html").write_text(index(made), encoding="utf-8")
-    vendored.write_weights(folder.glob("*.html"), folder / LIBRARY)
+    vendored.write_heavy(folder.glob("*.html"), folder / LIBRARY)
     require_offline(folder)
     return folder / "index.html"
 

@@ -112,14 +112,16 @@ def widgets_head(html: str, folder: str) -> str:
     return head(html, folder)
 
 
-def write_weights(pages: Iterable[Path], folder: Path) -> list[Path]:
-    """Put the heavy weights that live figures of these pages load on request beside their scripts.
+def write_heavy(pages: Iterable[Path], folder: Path) -> list[Path]:
+    """Put what live figures of these pages load on request beside their scripts: heavy weights, and
+    plotly.js.
 
-    `folder` is the one that has `live/`. Weights that no page names any more go.
+    `folder` is the one that has `live/`. What no page names any more goes.
     """
-    from attnlab.widgets import weights
+    from attnlab.widgets import plotly_figure, weights
 
-    texts = (page.read_text(encoding="utf-8") for page in pages)
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    plotly_figure.write_plotly(texts, folder)
     names = {name for text in texts for name in weights.named(text)}
     written = weights.write_parts(folder, sorted(names))
     for old in (folder / weights.FOLDER).glob("*.js"):

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, sync_playwright
 
 from attnlab.widgets import static_page
+from attnlab.widgets.plotly_figure import write_plotly
 from tests.browser import chromium
 from tests.browser.built import BUILD, SCREENSHOTS, SITE, SLIDES
 from tests.browser.live import wait_until_alive
@@ -209,6 +210,7 @@ def made_page(tmp_path: Path, open_alive: Callable[[str], Page]) -> Callable[...
     def make(*figures: Any) -> Page:
         static_page.write_assets(tmp_path)
         body = "\n".join(figure.to_html() for figure in figures)
+        write_plotly([body], tmp_path)
         (tmp_path / "page.html").write_text(
             f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
             f"<title>Figures</title>{static_page.head(body)}<body>{body}</body></html>",

@@ -402,10 +402,10 @@ def test_weights_lie_beside_the_pages_that_name_them(tmp_path: Path) -> None:
     old = tmp_path / "lib/live/weights/gone.0.js"
     old.parent.mkdir(parents=True)
     old.touch()
-    (written,) = vendored.write_weights([page], tmp_path / "lib")
+    (written,) = vendored.write_heavy([page], tmp_path / "lib")
     assert written.name == "pronunciation.0.js"
     assert written.read_text().startswith('(globalThis.attnlabChunks ??= {})["pronunciation.0"]')
     assert not old.exists()
     page.write_text("no figure", encoding="utf-8")
-    assert vendored.write_weights([page], tmp_path / "lib") == []
+    assert vendored.write_heavy([page], tmp_path / "lib") == []
     assert not written.exists()

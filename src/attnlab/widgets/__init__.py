@@ -15,6 +15,7 @@ from attnlab.widgets.norm_axes import NormAxes
 from attnlab.widgets.patch_attention import PatchAttention
 from attnlab.widgets.patch_memory import PatchMemory
 from attnlab.widgets.path_length import PathLength
+from attnlab.widgets.plotly_figure import PlotlyFigure
 from attnlab.widgets.position_similarity import PositionSimilarity
 from attnlab.widgets.pronouncer import Pronouncer
 from attnlab.widgets.quiz import Quiz
@@ -45,6 +46,7 @@ __all__ = [
     "PatchAttention",
     "PatchMemory",
     "PathLength",
+    "PlotlyFigure",
     "PositionSimilarity",
     "Pronouncer",
     "Quiz",

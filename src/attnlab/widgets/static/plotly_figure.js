@@ -1,0 +1,179 @@
+// A plotly figure: a picture first, plotly.js when the reader comes near. What the hand does with the mouse, the
+// slider (point by point) and the buttons do from the keyboard. The Python side is widgets/plotly_figure.py.
+import { button, frame, make, slider } from "./kit.js";
+import { toBytes } from "./wire.js";
+import PALETTE from "./palette.json";
+
+const NEAR = "600px"; // how far below the screen a figure may be when plotly.js is asked for
+const TURN = Math.PI / 9;
+const PATIENCE = 60_000; // milliseconds that a kernel may take
+
+/** The colour of a light page in the other theme: inks, surfaces and the stops of ramps know their twin. */
+export function inTheme(value, theme) {
+  if (theme !== "dark") return value;
+  if (Array.isArray(value)) return value.map((item) => inTheme(item, theme));
+  if (value && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inTheme(item, theme)]));
+  if (typeof value !== "string" || !/^#[0-9a-f]{6}$/i.test(value)) return value;
+  const { light, dark } = PALETTE, hex = value.toLowerCase();
+  for (const group of ["inks", "surfaces"])
+    for (const [name, colour] of Object.entries(light[group])) if (colour === hex) return dark[group][name];
+  for (const group of ["weights", "signed"]) {
+    const at = light[group].indexOf(hex);
+    if (at >= 0) return dark[group][at];
+  }
+  return value;
+}
+
+/** A camera turned round the upright axis, or nearer (`closer` > 1). */
+export function turned({ x, y, z }, angle, closer = 1) {
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  return { x: (c * x - s * y) / closer, y: (s * x + c * y) / closer, z: z / closer };
+}
+
+/** plotly.js from beside the page. */
+function fromScript() {
+  return new Promise((resolve, reject) => {
+    const node = make("script", { src: new URL("plotly.js", globalThis.attnlabPlace ?? document.baseURI).href });
+    node.onload = () => resolve(globalThis.Plotly);
+    node.onerror = () => reject(new Error("plotly.js is not beside this page: build the site anew, or copy its whole folder."));
+    document.head.append(node);
+  });
+}
+
+/** plotly.js from the kernel, compressed. It runs as a module of its own, whatever loader the notebook has. */
+function fromKernel(model) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => { model.off("msg:custom", hear); reject(new Error("The kernel does not answer: run this cell again.")); }, PATIENCE);
+    async function hear(message, buffers) {
+      if (message?.kind !== "plotly.js") return;
+      clearTimeout(timer);
+      model.off("msg:custom", hear);
+      const stream = new Blob([toBytes(buffers[0])]).stream().pipeThrough(new DecompressionStream("gzip"));
+      const module = { exports: {} };
+      new Function("module", "exports", "define", await new Response(stream).text())(module, module.exports, undefined);
+      resolve(module.exports);
+    }
+    model.on("msg:custom", hear);
+    model.send({ kind: "plotly.js" });
+  });
+}
+
+const load = (model) => (globalThis.attnlabPlotly ??= (typeof model.send === "function" ? fromKernel(model) : fromScript())
+  .catch((error) => { globalThis.attnlabPlotly = undefined; throw error; }));
+
+/** Call `then` once, when the reader is near: the slide is shown, or the place is almost on the screen. */
+function whenNear(figure, node, then) {
+  const watch = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) go(); }, { rootMargin: NEAR });
+  const go = () => {
+    if (!node.checkVisibility({ visibilityProperty: true })) return; // a slide that is not shown lies at the same place
+    watch.disconnect();
+    document.removeEventListener("slidechanged", go);
+    then();
+  };
+  watch.observe(node);
+  if (document.querySelector(".reveal")) figure.listen(document, "slidechanged", go);
+  figure.cleanup(() => watch.disconnect());
+}
+
+/** What every figure of the course has in common, in plotly's words. */
+function look(figure, layout, size) {
+  const { theme } = figure, grid = theme.line, small = size < 520;
+  const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: theme.muted, automargin: true };
+  const flat = (name) => ({ ...axis, ...inTheme(layout[name] ?? {}, theme.dark ? "dark" : "light") });
+  const deep = { ...axis, backgroundcolor: theme.bg, showbackground: false };
+  const made = inTheme(layout, theme.dark ? "dark" : "light");
+  const letters = Math.max(12, parseFloat(getComputedStyle(figure.root).fontSize) * (small ? 0.85 : 0.95));
+  return {
+    ...made,
+    paper_bgcolor: theme.bg, plot_bgcolor: theme.bg, colorway: theme.series,
+    font: { family: "system-ui, sans-serif", color: theme.text, ...made.font, size: letters },
+    hoverlabel: { bgcolor: theme.soft, bordercolor: theme.edge, font: { color: theme.text, size: letters } },
+    margin: { l: 10, r: 10, t: made.title ? 40 : 10, b: 10, ...made.margin },
+    legend: { orientation: "h", y: -0.18, ...made.legend },
+    xaxis: flat("xaxis"), yaxis: flat("yaxis"),
+    scene: { ...made.scene, ...Object.fromEntries(["xaxis", "yaxis", "zaxis"].map((name) => [name, { ...deep, ...made.scene?.[name] }])) },
+    dragmode: matchMedia("(pointer: coarse)").matches ? false : made.dragmode ?? undefined, // a finger scrolls the page
+  };
+}
+
+function render(context) {
+  const { model } = context;
+  const chart = model.get("chart"), points = model.get("points");
+  const figure = frame(context, { name: "plotly", numbers: () => ({ point: model.get("point"), words: points[model.get("point")]?.[2] ?? "" }) });
+  const solid = chart.data.some((trace) => ["scatter3d", "surface", "mesh3d"].includes(trace.type));
+  const poster = context.fallback?.querySelector("img") ??
+    make("img.al-poster", { alt: model.get("alt"), src: `data:image/png;base64,${model.get("poster")}` });
+  const place = make("div.al-pl-chart", {}, poster), readout = make("div.al-readout");
+  place.style.aspectRatio = String(1 / model.get("shape"));
+  let plotly = null, gone = false, wide = 0;
+
+  const walk = slider({
+    label: "Point", min: -1, max: points.length - 1, step: 1, value: model.get("point"),
+    format: (i) => (i < 0 ? "none" : `${i + 1} of ${points.length}`), input: (i) => figure.push("point", i),
+  });
+  const eye = () => place.layout?.scene?.camera?.eye ?? chart.layout.scene?.camera?.eye ?? { x: 1.25, y: 1.25, z: 1.25 };
+  const move = (angle, closer) => plotly?.relayout(place, { "scene.camera.eye": turned(eye(), angle, closer) });
+  const zoom = (closer) => {
+    const { xaxis, yaxis } = place._fullLayout ?? {};
+    if (!xaxis) return;
+    const cut = ({ range: [a, b] }) => { const [c, half] = [(a + b) / 2, (b - a) / 2 / closer]; return [c - half, c + half]; };
+    plotly.relayout(place, Object.fromEntries([["xaxis", xaxis], ["yaxis", yaxis]].filter(([, axis]) => axis.range.every(Number.isFinite)).map(([name, axis]) => [`${name}.range`, cut(axis)])));
+  };
+  const whole = () => plotly && (solid
+    ? plotly.relayout(place, { "scene.camera.eye": chart.layout.scene?.camera?.eye ?? { x: 1.25, y: 1.25, z: 1.25 } })
+    : plotly.relayout(place, { "xaxis.autorange": true, "yaxis.autorange": true }));
+  const buttons = solid
+    ? [button("⟲ Turn", () => move(-TURN), { "aria-label": "Turn left" }), button("Turn ⟳", () => move(TURN), { "aria-label": "Turn right" })]
+    : [button("＋", () => zoom(1.5), { "aria-label": "Zoom in" }), button("－", () => zoom(1 / 1.5), { "aria-label": "Zoom out" })];
+  figure.controls.append(...(points.length ? [walk] : []), ...buttons, button("Whole view", whole));
+  figure.body.append(place, readout);
+  readout.hidden = !points.length;
+
+  /** All traces, and a ring round the chosen point. */
+  function traces() {
+    const [t, i] = points[model.get("point")] ?? [], from = chart.data[t];
+    const made = inTheme(chart.data, figure.theme.dark ? "dark" : "light");
+    if (!from) return made;
+    const ring = { size: from.type === "scatter3d" ? 14 : 18, color: figure.theme.peak, symbol: "circle-open", line: { width: 4, color: figure.theme.peak } };
+    const at = Object.fromEntries(["x", "y", "z"].filter((axis) => from[axis]).map((axis) => [axis, [from[axis][i]]]));
+    return [...made, { ...at, type: from.type === "scatter3d" ? "scatter3d" : "scatter", mode: "markers", marker: ring, showlegend: false, hoverinfo: "skip" }];
+  }
+  function draw() {
+    const now = model.get("point");
+    walk.value = now;
+    readout.textContent = points[now]?.[2] ?? "Hover over a point, or choose one with the slider.";
+    if (!plotly || gone || !(place.clientWidth > 0)) return;
+    const layout = look(figure, chart.layout, place.clientWidth);
+    if (solid) layout.scene = { ...layout.scene, camera: { ...layout.scene.camera, eye: eye() } };
+    Object.assign(layout, { width: place.clientWidth, height: Math.round(place.clientWidth * model.get("shape")), uirevision: 1 });
+    plotly.react(place, traces(), layout, { displayModeBar: false, scrollZoom: false, responsive: false });
+  }
+  draw();
+  figure.on("point", () => figure.schedule(draw));
+  figure.onTheme(() => figure.schedule(draw));
+  figure.onResize((width) => { if (Math.abs(width - wide) > 1) { wide = width; draw(); } });
+  whenNear(figure, place, async () => {
+    try {
+      const found = await load(model);
+      if (gone) return;
+      if (solid && !document.createElement("canvas").getContext("webgl")) throw new Error("This browser draws nothing in 3-D, so the picture stays.");
+      plotly = found;
+      poster.remove();
+      draw();
+      place.on?.("plotly_click", ({ points: [hit] }) => {
+        const at = points.findIndex(([t, i]) => t === hit.curveNumber && i === hit.pointNumber);
+        if (at >= 0) figure.push("point", at);
+      });
+      figure.root.dataset.plotly = "yes";
+    } catch (error) {
+      figure.root.dataset.plotly = "no";
+      readout.hidden = false;
+      readout.textContent = error.message;
+    }
+  });
+  figure.cleanup(() => { gone = true; plotly?.purge(place); });
+  return figure.dispose;
+}
+
+export default { render };

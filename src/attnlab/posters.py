@@ -43,7 +43,7 @@ def draw(chart: dict[str, Any], shape: float) -> Figure:
         if axis.get("showticklabels") is False:
             getattr(ax, f"set_{letter}ticklabels")([])
     if solid:
-        eye = axes.get("camera", {}).get("eye", {"x": 1.25, "y": 1.25, "z": 1.25})
+        eye = axes.get("camera", {}).get("eye", {"x": 1.4, "y": 1.4, "z": 1.1})
         flat = np.hypot(eye["x"], eye["y"])
         ax.view_init(
             np.degrees(np.arctan2(eye["z"], flat)), np.degrees(np.arctan2(eye["y"], eye["x"]))

@@ -53,6 +53,9 @@ def test_words_of_a_page_are_shown_and_never_run(
 ) -> None:
     """Script tags, quotes, emoji, nothing, 10,000 letters: as tokens, titles, choices, masks."""
     page = made_page(*rogue_figures())
+    # plotly.js keeps a page busy for a moment, when it comes near: not under the hand of a test.
+    page.locator(".al-plotly").scroll_into_view_if_needed()
+    page.locator("[data-plotly=yes]").wait_for()
     for index, figure in enumerate(rogue_figures()):
         live = Live(page.locator("[data-widget]").nth(index))
         assert live.kind == figure.figure

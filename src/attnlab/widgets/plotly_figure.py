@@ -34,7 +34,9 @@ class PlotlyFigure(LiveFigure):
     made = ("chart", "points", "poster")
 
     chart = Dict().tag(sync=True)  # {"data": [...], "layout": {...}}, as plotly.js takes them
-    points = List().tag(sync=True)  # [trace, place in the trace, words] of all that can be chosen
+    points: Any = List().tag(
+        sync=True
+    )  # [trace, place in the trace, words] of all that can be chosen
     point = Int(-1).tag(sync=True)  # which of them is lit; -1: none
     shape = Float(0.6).tag(sync=True)  # height / width
     poster = Unicode("").tag(sync=True)  # a PNG, base64

@@ -6,6 +6,8 @@ import PALETTE from "./palette.json";
 
 const NEAR = "600px"; // how far below the screen a figure may be when plotly.js is asked for
 const TURN = Math.PI / 9;
+const EYE = { x: 1.4, y: 1.4, z: 1.1 };
+const LOWEST = 256; // pixels
 const PATIENCE = 60_000; // milliseconds that a kernel may take
 
 /** The colour of a light page in the other theme: inks, surfaces and the stops of ramps know their twin. */
@@ -36,7 +38,7 @@ function fromScript() {
   return new Promise((resolve, reject) => {
     const node = make("script", { src: new URL("plotly.js", globalThis.attnlabPlace ?? document.baseURI).href });
     node.onload = () => resolve(globalThis.Plotly);
-    node.onerror = () => reject(new Error("plotly.js is not beside this page: build the site anew, or copy its whole folder."));
+    node.onerror = () => reject(new Error("plotly.js is not beside this page: copy the whole folder of the site."));
     document.head.append(node);
   });
 }
@@ -44,14 +46,18 @@ function fromScript() {
 /** plotly.js from the kernel, compressed. It runs as a module of its own, whatever loader the notebook has. */
 function fromKernel(model) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => { model.off("msg:custom", hear); reject(new Error("The kernel does not answer: run this cell again.")); }, PATIENCE);
+    const timer = setTimeout(() => {
+      model.off("msg:custom", hear);
+      reject(new Error("The kernel does not answer: run this cell again."));
+    }, PATIENCE);
     async function hear(message, buffers) {
       if (message?.kind !== "plotly.js") return;
       clearTimeout(timer);
       model.off("msg:custom", hear);
       const stream = new Blob([toBytes(buffers[0])]).stream().pipeThrough(new DecompressionStream("gzip"));
       const module = { exports: {} };
-      new Function("module", "exports", "define", await new Response(stream).text())(module, module.exports, undefined);
+      const text = await new Response(stream).text();
+      new Function("module", "exports", "define", text)(module, module.exports, undefined);
       resolve(module.exports);
     }
     model.on("msg:custom", hear);
@@ -59,14 +65,19 @@ function fromKernel(model) {
   });
 }
 
-const load = (model) => (globalThis.attnlabPlotly ??= (typeof model.send === "function" ? fromKernel(model) : fromScript())
-  .catch((error) => { globalThis.attnlabPlotly = undefined; throw error; }));
+/** Once per page, whichever figure asks first. */
+function load(model) {
+  const forget = (error) => { globalThis.attnlabPlotly = undefined; throw error; };
+  const begin = () => (typeof model.send === "function" ? fromKernel(model) : fromScript());
+  return (globalThis.attnlabPlotly ??= begin().catch(forget));
+}
 
 /** Call `then` once, when the reader is near: the slide is shown, or the place is almost on the screen. */
 function whenNear(figure, node, then) {
-  const watch = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) go(); }, { rootMargin: NEAR });
+  const seen = (all) => { if (all.some((one) => one.isIntersecting)) go(); };
+  const watch = new IntersectionObserver(seen, { rootMargin: NEAR });
   const go = () => {
-    if (!node.checkVisibility({ visibilityProperty: true })) return; // a slide that is not shown lies at the same place
+    if (!node.checkVisibility({ visibilityProperty: true })) return; // slides not shown lie at the same place
     watch.disconnect();
     document.removeEventListener("slidechanged", go);
     then();
@@ -83,6 +94,7 @@ function look(figure, layout, size) {
   const flat = (name) => ({ ...axis, ...inTheme(layout[name] ?? {}, theme.dark ? "dark" : "light") });
   const deep = { ...axis, backgroundcolor: theme.bg, showbackground: false };
   const made = inTheme(layout, theme.dark ? "dark" : "light");
+  const solid = (name) => ({ ...deep, ...made.scene?.[name] });
   const letters = Math.max(12, parseFloat(getComputedStyle(figure.root).fontSize) * (small ? 0.85 : 0.95));
   return {
     ...made,
@@ -92,15 +104,16 @@ function look(figure, layout, size) {
     margin: { l: 10, r: 10, t: made.title ? 40 : 10, b: 10, ...made.margin },
     legend: { orientation: "h", y: -0.18, ...made.legend },
     xaxis: flat("xaxis"), yaxis: flat("yaxis"),
-    scene: { ...made.scene, ...Object.fromEntries(["xaxis", "yaxis", "zaxis"].map((name) => [name, { ...deep, ...made.scene?.[name] }])) },
-    dragmode: matchMedia("(pointer: coarse)").matches ? false : made.dragmode ?? undefined, // a finger scrolls the page
+    scene: { ...made.scene, xaxis: solid("xaxis"), yaxis: solid("yaxis"), zaxis: solid("zaxis") },
+    dragmode: matchMedia("(pointer: coarse)").matches ? false : made.dragmode, // a finger scrolls the page
   };
 }
 
 function render(context) {
   const { model } = context;
   const chart = model.get("chart"), points = model.get("points");
-  const figure = frame(context, { name: "plotly", numbers: () => ({ point: model.get("point"), words: points[model.get("point")]?.[2] ?? "" }) });
+  const words = () => points[model.get("point")]?.[2] ?? "";
+  const figure = frame(context, { name: "plotly", numbers: () => ({ point: model.get("point"), words: words() }) });
   const solid = chart.data.some((trace) => ["scatter3d", "surface", "mesh3d"].includes(trace.type));
   const poster = context.fallback?.querySelector("img") ??
     make("img.al-poster", { alt: model.get("alt"), src: `data:image/png;base64,${model.get("poster")}` });
@@ -112,20 +125,26 @@ function render(context) {
     label: "Point", min: -1, max: points.length - 1, step: 1, value: model.get("point"),
     format: (i) => (i < 0 ? "none" : `${i + 1} of ${points.length}`), input: (i) => figure.push("point", i),
   });
-  const eye = () => place.layout?.scene?.camera?.eye ?? chart.layout.scene?.camera?.eye ?? { x: 1.25, y: 1.25, z: 1.25 };
+  const first = chart.layout.scene?.camera?.eye ?? EYE;
+  const eye = () => place.layout?.scene?.camera?.eye ?? first;
   const move = (angle, closer) => plotly?.relayout(place, { "scene.camera.eye": turned(eye(), angle, closer) });
   const zoom = (closer) => {
     const { xaxis, yaxis } = place._fullLayout ?? {};
     if (!xaxis) return;
-    const cut = ({ range: [a, b] }) => { const [c, half] = [(a + b) / 2, (b - a) / 2 / closer]; return [c - half, c + half]; };
-    plotly.relayout(place, Object.fromEntries([["xaxis", xaxis], ["yaxis", yaxis]].filter(([, axis]) => axis.range.every(Number.isFinite)).map(([name, axis]) => [`${name}.range`, cut(axis)])));
+    const changed = {};
+    for (const [name, { range: [a, b] }] of Object.entries({ xaxis, yaxis })) {
+      const [middle, half] = [(a + b) / 2, (b - a) / 2 / closer];
+      if (Number.isFinite(half)) changed[`${name}.range`] = [middle - half, middle + half];
+    }
+    plotly.relayout(place, changed);
   };
-  const whole = () => plotly && (solid
-    ? plotly.relayout(place, { "scene.camera.eye": chart.layout.scene?.camera?.eye ?? { x: 1.25, y: 1.25, z: 1.25 } })
-    : plotly.relayout(place, { "xaxis.autorange": true, "yaxis.autorange": true }));
+  const whole = () => plotly?.relayout(place, solid
+    ? { "scene.camera.eye": first }
+    : { "xaxis.autorange": true, "yaxis.autorange": true });
+  const named = (sign, name, does) => button(sign, does, { "aria-label": name });
   const buttons = solid
-    ? [button("⟲ Turn", () => move(-TURN), { "aria-label": "Turn left" }), button("Turn ⟳", () => move(TURN), { "aria-label": "Turn right" })]
-    : [button("＋", () => zoom(1.5), { "aria-label": "Zoom in" }), button("－", () => zoom(1 / 1.5), { "aria-label": "Zoom out" })];
+    ? [named("⟲ Turn", "Turn left", () => move(-TURN)), named("Turn ⟳", "Turn right", () => move(TURN))]
+    : [named("+", "Zoom in", () => zoom(1.5)), named("−", "Zoom out", () => zoom(1 / 1.5))];
   figure.controls.append(...(points.length ? [walk] : []), ...buttons, button("Whole view", whole));
   figure.body.append(place, readout);
   readout.hidden = !points.length;
@@ -135,18 +154,21 @@ function render(context) {
     const [t, i] = points[model.get("point")] ?? [], from = chart.data[t];
     const made = inTheme(chart.data, figure.theme.dark ? "dark" : "light");
     if (!from) return made;
-    const ring = { size: from.type === "scatter3d" ? 14 : 18, color: figure.theme.peak, symbol: "circle-open", line: { width: 4, color: figure.theme.peak } };
+    const { peak } = figure.theme, type = from.type === "scatter3d" ? "scatter3d" : "scatter";
     const at = Object.fromEntries(["x", "y", "z"].filter((axis) => from[axis]).map((axis) => [axis, [from[axis][i]]]));
-    return [...made, { ...at, type: from.type === "scatter3d" ? "scatter3d" : "scatter", mode: "markers", marker: ring, showlegend: false, hoverinfo: "skip" }];
+    const marker = { size: 16, color: peak, symbol: "circle-open", line: { width: 4, color: peak } };
+    return [...made, { ...at, type, mode: "markers", marker, showlegend: false, hoverinfo: "skip" }];
   }
   function draw() {
     const now = model.get("point");
     walk.value = now;
-    readout.textContent = points[now]?.[2] ?? "Hover over a point, or choose one with the slider.";
+    readout.textContent = words() || "Hover over a point, or choose one with the slider.";
     if (!plotly || gone || !(place.clientWidth > 0)) return;
     const layout = look(figure, chart.layout, place.clientWidth);
     if (solid) layout.scene = { ...layout.scene, camera: { ...layout.scene.camera, eye: eye() } };
-    Object.assign(layout, { width: place.clientWidth, height: Math.round(place.clientWidth * model.get("shape")), uirevision: 1 });
+    const width = place.clientWidth, height = Math.max(LOWEST, Math.round(width * model.get("shape")));
+    Object.assign(layout, { width, height, uirevision: 1 });
+    layout.showlegend ??= chart.data.filter((trace) => trace.name).length > 1;
     plotly.react(place, traces(), layout, { displayModeBar: false, scrollZoom: false, responsive: false });
   }
   draw();
@@ -157,7 +179,8 @@ function render(context) {
     try {
       const found = await load(model);
       if (gone) return;
-      if (solid && !document.createElement("canvas").getContext("webgl")) throw new Error("This browser draws nothing in 3-D, so the picture stays.");
+      if (solid && !document.createElement("canvas").getContext("webgl"))
+        throw new Error("This browser draws nothing in 3-D, so the picture stays.");
       plotly = found;
       poster.remove();
       draw();

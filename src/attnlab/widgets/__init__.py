@@ -8,6 +8,7 @@ from attnlab.widgets.browser_translator import BrowserTranslator
 from attnlab.widgets.caption_stepper import CaptionStepper
 from attnlab.widgets.chopper import Chopper
 from attnlab.widgets.diagram import Diagram
+from attnlab.widgets.dino_explorer import DinoExplorer
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
 from attnlab.widgets.gradient_through_time import GradientThroughTime
 from attnlab.widgets.head_grid import HeadGrid
@@ -39,6 +40,7 @@ __all__ = [
     "CaptionStepper",
     "Chopper",
     "Diagram",
+    "DinoExplorer",
     "ExtrapolationPlot",
     "GradientThroughTime",
     "HeadGrid",

@@ -46,6 +46,6 @@ def examples() -> list[LiveFigure]:
 
 def rogue(words: list[str]) -> LiveFigure:
     return DinoExplorer(
-        random(1, 1, 5, 5).softmax(-1), image=random(8, 8, 3).sigmoid(), tokens=random(4, 3),
+        random(3, 1, 5, 5).softmax(-1), image=random(8, 8, 3).sigmoid(), tokens=random(4, 3),
         title=words[0], caption=words[6], shows=words[1],
     )  # fmt: skip

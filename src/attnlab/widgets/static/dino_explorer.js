@@ -124,9 +124,11 @@ function headStrip(figure, heads, chosen) {
       canvas, make("span", {}, name));
     return { head, canvas, node };
   });
-  const strip = make("div.al-de-strip", { role: "group", "aria-label": "Heads of this layer" },
-    ...thumbs.map(({ node }) => node));
+  const title = make("div.al-de-title"), rows = thumbs.map(({ node }) => node);
+  const strip = make("div.al-de-heads", { role: "group", "aria-label": "Heads of this layer" },
+    title, make("div.al-de-strip", {}, ...rows));
   const paint = (source, now, cell) => {
+    title.textContent = `All heads of layer ${now.layer + 1}`;
     for (const { head, canvas, node } of thumbs) {
       const { side } = source, token = now.row < 0 ? 0 : 1 + now.row * side + now.column;
       const map = weightsOf(source, now.layer, head, token)?.subarray(1) ?? new Float64Array(side ** 2);
@@ -164,7 +166,7 @@ function threePictures(figure, place, side) {
   function sizes(em) {
     const three = width > 44 * em;
     grid.dataset.columns = three ? 3 : 2;
-    const small = Math.floor(Math.min((width - (three ? 2 : 1) * em) / (three ? 3 : 2), 22 * em));
+    const small = Math.floor(Math.min((width - (three ? 2 : 1) * em) / (three ? 3 : 2), 25 * em));
     return [three ? small : Math.floor(Math.min(width, 26 * em)), small, small];
   }
   function paint(now, picture, { row, column, share }) {
@@ -173,7 +175,9 @@ function threePictures(figure, place, side) {
     ink.drawImage(picture, 0, 0, first, first);
     ink.fillStyle = "rgba(0, 0, 0, 0.68)"; // what is not kept is dimmed
     now.kept.forEach((kept, i) => {
-      if (!kept) ink.fillRect((i % now.side) * cell, Math.floor(i / now.side) * cell, cell + 0.5, cell + 0.5);
+      const column = i % now.side, line = Math.floor(i / now.side); // whole pixels: no seams
+      const [x, y, right, below] = [column, line, column + 1, line + 1].map((at) => Math.round(at * cell));
+      if (!kept) ink.fillRect(x, y, right - x, below - y);
     });
     const top = now.map.reduce((a, b) => Math.max(a, b), 1e-9), blank = new Float64Array(now.side ** 2);
     const shown = now.known ? now.map : blank;
@@ -184,10 +188,11 @@ function threePictures(figure, place, side) {
     const bytes = Array.from(now.colours, (value) => 255 * value);
     if (bytes.length) palette.drawImage(asCanvas(bytes, now.side), 0, 0, third, third);
     if (!now.cls)
-      for (const [one, size] of [[ink, first], [over, second], [palette, third]]) outline(one, row, column, size / now.side);
+      for (const [one, size] of [[ink, first], [over, second], [palette, third]])
+        outline(one, row, column, size / now.side);
     photo.title.textContent = now.known ? `Lit: ${percent} % of the mass` : "The photograph";
     map.title.textContent = now.known ? `Weights, 0 to ${nice(top, 3)}` : "No map yet";
-    colours.title.textContent = now.colours.length ? "Alike patches, alike colours" : "No colours yet";
+    colours.title.textContent = now.colours.length ? "Patch colours (PCA)" : "No colours yet";
     const lit = now.known ? ` ${now.count} of ${now.map.length} patches are lit.` : "";
     photo.canvas.setAttribute("aria-label", `The photograph; arrow keys move the patch that looks.${lit}`);
     map.canvas.setAttribute("aria-label", `Attention map of ${now.side} by ${now.side} patches`);

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ def assemble(
             tqdm.write(note)
         put(f"{chapter.stem}.ipynb", text_of(_plain(page)))
     put("index.md", landing_page(project, chapters, force=force))
-    put("_toc.yml", contents(chapters))
+    others = sorted(page.stem for page in project.book.glob("*.md") if page.name not in NOT_COPIED)
+    put("_toc.yml", contents(chapters, others))
     scripts = vendored.write_widgets(project, source / "style")
     put("_config.yml", configuration(project, chapters, scripts))
     vendored.copy_mathjax(source / "style" / "mathjax")
@@ -95,13 +97,14 @@ def assemble(
     return wanted
 
 
-def contents(chapters: list[Chapter]) -> str:
-    """The table of contents: a chapter, and its GPU notebook below it."""
+def contents(chapters: list[Chapter], others: Sequence[str] = ()) -> str:
+    """The table of contents: a chapter, and its GPU notebook below it; last, other pages."""
     entries: list[dict[str, Any]] = []
     for chapter in chapters:
         if not chapter.gpu:
             below = [{"file": c.stem} for c in chapters if c.gpu and c.number == chapter.number]
             entries.append({"file": chapter.stem, **({"sections": below} if below else {})})
+    entries += [{"file": page} for page in others]
     return yaml.safe_dump(
         {"format": "jb-book", "root": "index", "chapters": entries}, sort_keys=False
     )

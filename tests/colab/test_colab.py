@@ -89,11 +89,12 @@ def pip(python: Path, *arguments: str) -> None:
 def repository(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A git repository of the files as they are here, whether committed or not."""
     folder = tmp_path_factory.mktemp("repository") / "attnlab"
-    ours = ("src", "assets", "pyproject.toml", "README.md", "LICENSE", "LICENSE-CONTENT")
+    ours = ("src", "assets", "notebooks/student")  # and what the build reads
+    ours += ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CONTENT")
     folder.mkdir()
     for name in ours:
         if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
+            ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         else:
             shutil.copy2(ROOT / name, folder / name)

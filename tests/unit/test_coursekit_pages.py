@@ -315,6 +315,11 @@ def test_contents_put_gpu_notebooks_below_their_chapter(chapters: list[Chapter])
     ]
 
 
+def test_other_pages_come_last(chapters: list[Chapter]) -> None:
+    entries = yaml.safe_load(book.contents(chapters, ["further_reading"]))["chapters"]
+    assert entries[-1] == {"file": "further_reading"}
+
+
 def test_the_capstone_has_a_card_and_an_entry_of_its_own(chapters: list[Chapter]) -> None:
     capstone = replace(chapters[0], path=Path("capstone_own.py"), number=None)
     entries = yaml.safe_load(book.contents([*chapters, capstone]))["chapters"]

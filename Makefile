@@ -18,7 +18,7 @@ LAB_OPTIONS ?=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help lab test test-unit test-exercises test-notebooks test-browser test-colab lint book \
-        slides editions bench weights chromium clean
+        slides slides-pdf editions bench weights chromium clean
 
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,9 @@ book: $(VENV)/.test ## build the website into build/site
 
 slides: $(VENV)/.test ## build the lecture slides into build/slides
 	$(PY) -m coursekit slides
+
+slides-pdf: chromium ## print the lecture slides, one PDF per chapter, into build/slides
+	$(PY) -m coursekit slides-pdf
 
 bench: $(VENV)/.test chromium book ## print speed, memory and page weight against their bars
 	$(PY) -m benchmarks

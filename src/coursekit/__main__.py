@@ -59,6 +59,14 @@ def _slides(options: argparse.Namespace) -> int:
     return 0
 
 
+def _slides_pdf(options: argparse.Namespace) -> int:
+    from coursekit.pdf import build_pdfs
+
+    made = build_pdfs(find_project(options.root), options.chapter)
+    print(*(f"Printed: {path}" for path in made), sep="\n")
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m coursekit", description=__doc__)
     parser.add_argument("--root", type=Path, help="the repository (default: found from here)")
@@ -73,7 +81,8 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check", _check, "say which generated notebooks are stale; runs nothing")
     book = command("book", _book, "build the website into build/site")
     slides = command("slides", _slides, "build the lecture slides into build/slides")
-    for one in (build, check, book, slides):
+    pdf = command("slides-pdf", _slides_pdf, "print the slides into build/slides/NN_name.pdf")
+    for one in (build, check, book, slides, pdf):
         one.add_argument("--chapter", metavar="NN", help="only this one, such as 03 or capstone")
     for one in (build, book, slides):
         one.add_argument("--force", action="store_true", help="run unchanged chapters too")

@@ -22,7 +22,7 @@ from coursekit import editions, store
 from coursekit.editions import Edition
 from coursekit.execute import execute, kernel_environment
 from coursekit.project import Project
-from coursekit.source import FOLDED, HEADING, Chapter
+from coursekit.source import FOLDED, HEADING, LAYOUTS, Chapter
 
 # What folded code is called on the page, closed and open.
 PROMPTS = {
@@ -173,6 +173,7 @@ def slides(notebook: NotebookNode) -> NotebookNode:
     for cell in deck.cells:
         tags = cell.metadata.get("tags", [])
         cell.metadata["slideshow"] = {"slide_type": _place(cell)}
+        cell.metadata["layout"] = next((tag for tag in tags if tag in LAYOUTS), LAYOUTS[0])
         # Solutions are for the discussion afterwards, figure code is not the lesson.
         cell.metadata["hidden_code"] = bool(set(FOLDED) & set(tags))
         if "hint" in tags:

@@ -1,12 +1,14 @@
 """The lecture slides: live figures move on a slide as they do anywhere, and nothing is fetched."""
 
 import contextlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
+from coursekit.pdf import print_deck
 from tests.browser import play
 from tests.browser.built import ROOT, SLIDES, Spot, spots
 from tests.browser.live import Live, settle
@@ -20,6 +22,11 @@ LECTURES = sorted(
 # A slide without slides inside it; `fits` says whether all of it is on the screen.
 LEAVES = """[...document.querySelectorAll(".reveal .slides section")]
   .filter((slide) => !slide.querySelector(":scope > section"))"""
+# A PNG of one pixel.
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 TURNED = "Reveal.getIndices().h + Reveal.getIndices().v > 0"
 Address = Callable[..., str]
 
@@ -149,3 +156,52 @@ def test_the_list_of_decks_leads_to_each(slides: Path, page: Page, address: Addr
     page.goto(address(slides / "index.html", "file"))
     links = [a.get_attribute("href") for a in page.locator("li a").all()]
     assert links == [f"{name}.html" for name in LECTURES]
+
+
+def test_layouts_put_things_in_their_places(
+    slides: Path, page: Page, tmp_path: Path, address: Address
+) -> None:
+    """Words beside a figure, a printed figure as large as its room, all of it legible."""
+    source = f"data:image/png;base64,{DOT}"
+    figure = f'<figure><img alt="plot" width="700" height="350" src="{source}"></figure>'
+    words = "<h2>A statement</h2><p>Some words.</p>"
+    sections = (
+        f'<section class="layout-columns"><div>{words}</div><div>{figure}</div></section>'
+        f'<section class="layout-figure"><div>{words}</div><div>{figure}</div></section>'
+        '<section class="layout-question"><div><h2>Which one?</h2></div></section>'
+        '<section class="layout-code"><div class="highlight"><pre>x = 1</pre></div></section>'
+    )
+    name = LECTURES[0]
+    text = (slides / f"{name}.html").read_text(encoding="utf-8")
+    before, _, rest = text.partition('<div class="slides">')
+    after = rest[rest.rindex("</section>") + len("</section>") :]
+    deck = slides / "layouts-test.html"
+    deck.write_text(f'{before}<div class="slides">{sections}{after}', encoding="utf-8")
+    try:
+        page.goto(address(deck))
+        page.wait_for_function("document.documentElement.dataset.ready", timeout=60_000)
+        columns = page.locator(".course-columns > div")
+        assert columns.count() == 2
+        left, right = (columns.nth(i).bounding_box() for i in range(2))
+        assert left
+        assert right
+        assert left["x"] + left["width"] < right["x"]
+        assert columns.nth(1).locator("img").count() == 1
+        page.evaluate("Reveal.slide(1)")
+        box = page.locator("section.present img").evaluate("i => i.getBoundingClientRect().width")
+        wide = page.evaluate("Reveal.getScale()") * 1280
+        assert box > 0.7 * wide, "a figure fills its slide"
+        size = "p => parseFloat(getComputedStyle(p).fontSize)"
+        assert page.locator(".layout-code pre").evaluate(size) >= 24
+    finally:
+        deck.unlink()
+
+
+def test_a_deck_is_printed_page_by_page(slides: Path, browser: Browser) -> None:
+    deck = slides / f"{LECTURES[0]}.html"
+    file = print_deck(browser, deck)
+    printed = file.read_bytes()
+    file.unlink()
+    pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+    leaves = deck.read_text(encoding="utf-8").count('<section class="layout-')
+    assert pages == leaves

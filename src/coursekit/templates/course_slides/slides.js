@@ -1,40 +1,88 @@
 // Starts reveal.js and makes every slide fit 1280 × 720, whatever its author put on it.
 const WIDTH = 1280;
 const HEIGHT = 720;
-const SMALLEST = 0.6; // of the normal type; a slide that needs less should be split
-const LARGEST_FIGURE = 1.7; // live figures are drawn for a desk; a lecture hall sits further away
+const SMALLEST = 0.75; // of the normal type, 32 px: what the last row can read
+const SMALLER = 0.6; // for a slide with too much on it, which should be split
+const FIGURES = [2.4, 2.2, 2, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4, 1.3, 1.2, 1.1, 1, 0.9, 0.8, 0.7, 0.6];
 
 const frame = () => new Promise((done) => setTimeout(done, 34)); // figures answer a new size late
 const overflows = (slide) => slide.scrollHeight > HEIGHT + 1;
+const HOLDS = "[data-widget], figure, img, .highlight, .output_text, table";
+
+/** Gives the parts of a slide their places: what fills it, and for two columns what goes where. */
+function arrange(slide) {
+  const parts = [...slide.children].filter((part) => !part.matches("aside, h1, h2, h3"));
+  if (slide.classList.contains("layout-columns")) {
+    const [words, picture, columns] = [0, 0, 0].map(() => document.createElement("div"));
+    const head = slide.querySelector("h1, h2, h3");
+    slide.prepend(...(head ? [head] : []));
+    for (const part of parts) (part.querySelector(HOLDS) && !part.querySelector("p, li") ? picture : words).append(part);
+    for (const held of picture.childElementCount ? [] : words.querySelectorAll(HOLDS)) picture.append(held);
+    columns.className = "course-columns";
+    columns.append(words, picture);
+    slide.append(columns);
+    return;
+  }
+  for (const part of parts) {
+    const fills = part.matches("figure, [data-widget]") || part.querySelector("figure img, [data-widget]");
+    part.classList.toggle("course-fill", Boolean(fills));
+  }
+}
+
+/** Printed figures as large as the room that is left, also larger than they were drawn. */
+function fitPictures(slide) {
+  for (const image of slide.querySelectorAll("figure > img[width]")) {
+    const room = image.closest(".course-fill, .course-columns > div");
+    if (!room) continue;
+    image.style.cssText += "; width: 0; height: 0; max-height: none; margin: 0 auto;";
+    const high = room.classList.contains("course-fill") ? room.clientHeight : slide.querySelector(".course-columns").clientHeight;
+    const ratio = Math.min(room.clientWidth / image.getAttribute("width"), (high - 8) / image.getAttribute("height"));
+    image.style.width = `${(ratio * image.getAttribute("width")).toFixed(1)}px`;
+    image.style.height = `${(ratio * image.getAttribute("height")).toFixed(1)}px`;
+  }
+}
 
 /** Long lines of code: a smaller type first, scrolling only when that is not enough. */
-function fitCode(slide) {
+function fitCode(slide, smallest) {
   for (const block of slide.querySelectorAll("pre")) {
     block.style.fontSize = "";
     const ratio = block.clientWidth / block.scrollWidth;
     if (ratio < 1) {
       const size = parseFloat(getComputedStyle(block).fontSize);
-      block.style.fontSize = `${(size * Math.max(ratio * 0.99, 0.7)).toFixed(2)}px`;
+      block.style.fontSize = `${Math.max(smallest, size * Math.max(ratio * 0.99, 0.7)).toFixed(2)}px`;
     }
   }
 }
 
-/** The largest type, and for live figures the largest size, with which a slide does not overflow. */
-async function fit(slide) {
-  const figures = [...slide.querySelectorAll("[data-widget]")];
-  for (let size = 1; size >= SMALLEST - 0.001; size -= 0.04) {
-    slide.style.fontSize = size === 1 ? "" : `${size.toFixed(2)}em`;
-    fitCode(slide);
-    if (!overflows(slide)) break;
-  }
-  if (figures.length) {
-    for (let zoom = LARGEST_FIGURE; zoom >= 0.59; zoom -= 0.1) {
-      figures.forEach((figure) => { figure.style.zoom = zoom.toFixed(1); });
-      await frame();
-      const cut = figures.some((figure) => figure.scrollWidth > figure.clientWidth + 1);
-      if (!overflows(slide) && !cut) break;
+/** The largest type with which a slide does not overflow; first by what can be read, then by what is whole. */
+function fitType(slide) {
+  for (const [last, readable] of [[SMALLEST, 24], [SMALLER, 0]]) {
+    slide.toggleAttribute("data-small", !readable);
+    for (let size = 1; size >= last - 0.001; size -= 0.05) {
+      slide.style.fontSize = size === 1 ? "" : `${size.toFixed(2)}em`;
+      fitCode(slide, readable);
+      if (!overflows(slide)) return;
     }
   }
+}
+
+/** The largest type, and for figures the largest size, with which a slide does not overflow. */
+async function fit(slide) {
+  const figures = [...slide.querySelectorAll("[data-widget]")];
+  figures.forEach((figure) => { figure.style.zoom = 1; });
+  fitType(slide);
+  for (const zoom of figures.length ? FIGURES : []) {
+    figures.forEach((figure) => { figure.style.zoom = zoom.toFixed(1); });
+    await frame();
+    const cut = figures.some((figure) => figure.scrollWidth > figure.clientWidth + 1 ||
+      [...figure.querySelectorAll(".al-body")].some((body) => body.scrollWidth > body.clientWidth + 1));
+    const low = figures.some((figure) => {
+      const room = figure.closest(".course-fill");
+      return room && room.scrollHeight > room.clientHeight + 1;
+    });
+    if (!overflows(slide) && !cut && !low) break;
+  }
+  fitPictures(slide);
   slide.dataset.fits = overflows(slide) ? "no" : "yes";
 }
 
@@ -57,7 +105,7 @@ const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 Reveal.initialize({
   width: WIDTH,
   height: HEIGHT,
-  margin: 0.02,
+  margin: 0, // slides have their own
   center: false,
   hash: true,
   slideNumber: "c/t",
@@ -68,6 +116,7 @@ Reveal.initialize({
   plugins: [RevealNotes],
 }).then(async () => {
   await Promise.allSettled([MathJax.startup.promise, document.fonts.ready]);
+  leaves().forEach(arrange);
   Reveal.on("slidechanged", (event) => event.currentSlide.dataset.fits ?? fit(event.currentSlide));
   const slides = leaves();
   const here = slides.indexOf(Reveal.getCurrentSlide()); // what is seen next comes first

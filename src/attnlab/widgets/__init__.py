@@ -25,6 +25,7 @@ from attnlab.widgets.rope_dial import RopeDial
 from attnlab.widgets.scale_histogram import ScaleHistogram
 from attnlab.widgets.sinusoid_matrix import SinusoidMatrix
 from attnlab.widgets.softmax_temperature import SoftmaxTemperature
+from attnlab.widgets.story_teller import StoryTeller
 from attnlab.widgets.superposition import Superposition
 from attnlab.widgets.timeline import Timeline
 from attnlab.widgets.token_sampler import TokenSampler
@@ -57,6 +58,7 @@ __all__ = [
     "ScaleHistogram",
     "SinusoidMatrix",
     "SoftmaxTemperature",
+    "StoryTeller",
     "Superposition",
     "Timeline",
     "TokenSampler",

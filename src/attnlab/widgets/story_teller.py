@@ -26,7 +26,7 @@ HOTTEST = 2.0
 class StoryTeller(HeavyFigure):
     """A small Llama tells a story: its next tokens, its attention, its cache.
 
-    StoryTeller.shipped("Once upon a time")       # stories15M: a story at once, any other on request
+    StoryTeller.shipped("Once upon a time")   # stories15M: a story at once, others on request
     StoryTeller(maps, tokens=texts, logits=logits, words=vocabulary, opened=5)
 
     `maps` are record(model)'s on one text of T tokens, `logits` (T, V) what it expects after each,

@@ -22,13 +22,10 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
         "length": length, "at": at, "weights": one[at, : at + 1], "sink": one[1:, 0].mean(),
         "cache": 2 * layers * state["width"] * 4 * length,
     }  # fmt: skip
-    if heat == 0:
-        best = int(logits.argmax())
-        only = {"names": [state["nexts"][at][best]], "plain": [1.0], "shares": [1.0], "kept": 1}
-        return {**shown, **only}
     order = logits.argsort(descending=True, stable=True)
-    plain = next_word_probabilities(logits, temperature=heat)[order]
-    shares = next_word_probabilities(logits, temperature=heat, top_p=state["top_p"])[order]
+    plain = next_word_probabilities(logits, temperature=heat or 1)[order]
+    cut = {"top_p": state["top_p"]} if heat else {"top_k": 1}  # 0: always the likeliest
+    shares = next_word_probabilities(logits, temperature=heat or 1, **cut)[order]
     return {
         **shown, "names": [state["nexts"][at][i] for i in order[:SHOWN].tolist()],
         "plain": plain[:SHOWN], "shares": shares[:SHOWN], "kept": int((shares > 0).sum()),

@@ -46,20 +46,20 @@ export function liveTale(pieces, heads) {
 
 /**
  * What may come next: `order` from the likeliest on, `plain` their probabilities at this temperature, the first `kept`
- * of which hold top-p, with `shares` that sum to 1. Temperature 0 leaves one.
+ * of which hold top-p, with `shares` that sum to 1. Temperature 0 keeps one; `plain` is then that of temperature 1.
  */
 export function nextPieces(values, temperature, topP) {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
-  if (temperature === 0) return { order: [best], plain: [1], kept: 1, shares: [1] };
-  const weight = Float64Array.from(values, (value) => Math.exp((value - values[best]) / temperature));
+  const heat = temperature || 1, enough = temperature ? topP : 0;
+  const weight = Float64Array.from(values, (value) => Math.exp((value - values[best]) / heat));
   const sum = weight.reduce((a, b) => a + b, 0), least = values.length > 1000 ? RARE * sum : 0;
   const order = [];
   weight.forEach((one, i) => { if (one > least) order.push(i); });
   order.sort((a, b) => weight[b] - weight[a] || a - b);
   const plain = order.map((i) => weight[i] / sum);
   let kept = 0, mass = 0;
-  while (kept < plain.length && (kept === 0 || topP >= 1 || mass < topP)) mass += plain[kept++];
+  while (kept < plain.length && (kept === 0 || enough >= 1 || mass < enough)) mass += plain[kept++];
   return { order, plain, kept, shares: plain.slice(0, kept).map((p) => p / mass) };
 }
 
@@ -156,23 +156,24 @@ function storyText(figure, chosen) {
   return { node, paint };
 }
 
-/** Bars of what may come next; what top-p cuts is struck out. */
+/** Bars of what may come next; what is cut is struck out, and hatched as likely as it was. */
 function nextBars() {
   const title = make("div.al-st-title"), list = make("div", { role: "list" });
   const rows = Array.from({ length: SHOWN }, () => {
     const name = make("span.al-st-name"), bar = make("div.al-st-bar"), value = make("span.al-value");
-    const track = make("div.al-st-track", { "aria-hidden": "true" }, bar);
+    const ghost = make("div.al-st-ghost"), track = make("div.al-st-track", { "aria-hidden": "true" }, ghost, bar);
     const row = make("div.al-st-row", { role: "listitem" }, name, track, value);
     list.append(row);
-    return { row, name, bar, value };
+    return { row, name, ghost, bar, value };
   });
   function paint(now, text) {
     title.textContent = `What may follow “${shorten(visible(text), 16)}”`;
-    rows.forEach(({ row, name, bar, value }, rank) => {
+    rows.forEach(({ row, name, ghost, bar, value }, rank) => {
       row.style.visibility = rank < now.names.length ? "" : "hidden";
       if (rank >= now.names.length) return;
       const cut = rank >= now.kept;
       name.textContent = shorten(visible(now.names[rank]), 14);
+      ghost.style.transform = `scaleX(${now.plain[rank]})`;
       bar.style.transform = `scaleX(${cut ? 0 : now.shares[rank]})`;
       value.textContent = cut ? "cut" : nice(now.shares[rank], 3);
       row.classList.toggle("al-st-cut", cut);
@@ -252,6 +253,7 @@ function teller(figure, model, { heads, show, words, buttons }) {
     while (running && !tale.ended) await next();
     const rate = (tale.length - from) / ((performance.now() - start) / 1000);
     if (tale.length > from) show(tale, rate);
+    figure.say(`${tale.length - from} more tokens are told, ${tale.length} in all.`);
   });
   figure.cleanup(() => worker?.close());
   return {
@@ -335,11 +337,11 @@ function render(context) {
     bars.paint(now, tale.text(now.at));
     cache.value = now.length / LONGEST;
     held.textContent = `${now.length} of ${LONGEST} tokens, ${nice(now.cache / 1e6, 2)} MB of keys and values`;
-    wallTitle.textContent = `Layer ${choice.layer + 1}, head ${choice.head + 1} of ${layers} × ${heads}`;
+    wallTitle.textContent = `Layer ${choice.layer + 1}, head ${choice.head + 1}`;
     const speed = rate ? ` Told here at ${nice(rate, 0)} tokens per second.` : "";
     const pool = tale.whole ? "" : ` (of its ${tale.next(0).values.length} likeliest)`;
-    const who = `“${shorten(visible(tale.text(now.at)), 20)}” in layer ${choice.layer + 1}, head ${choice.head + 1}`;
-    readout.textContent = `${who} gives ${nice(100 * now.weights[0], 0)} % of its attention to the first token, ` +
+    const who = `“${shorten(visible(tale.text(now.at)), 20)}” in ${wallTitle.textContent.toLowerCase()}`;
+    readout.textContent = `${who} gives ${nice(100 * now.weights[0], 0)} % of its weight to the first token, ` +
       `${shorten(visible(tale.text(0)), 20)}; on average over the story, tokens give it ` +
       `${nice(100 * now.sink, 0)} %. ${now.kept} may follow${pool}.${speed}`;
   }

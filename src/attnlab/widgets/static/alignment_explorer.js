@@ -35,12 +35,14 @@ export function align(one, logs, temperature) {
   return { T, S, weights, bits, looks, aer: total ? 1 - right / total : 0, onGold: linked ? onGold / linked : 0 };
 }
 
-function render(context) {
+/** What is aligned, and the controls. */
+function controls(it) {
+  const { context } = it;
   const { model } = context;
-  let logs = array(model.get("logs")).data;
+  Object.assign(it, { logs: array(model.get("logs")).data });
   const chosen = () => model.get("sentences")[model.get("sentence")];
   const compute = () => align(
-    chosen(), slice(model.get("sentences"), model.get("names"), logs, model.get("kind"), model.get("sentence")),
+    chosen(), slice(model.get("sentences"), model.get("names"), it.logs, model.get("kind"), model.get("sentence")),
     model.get("temperature"),
   );
   const figure = frame(context, {
@@ -49,7 +51,8 @@ function render(context) {
       const now = compute(), word = model.get("word");
       return {
         weights: nested(now.weights, now.T, now.S), looks: now.looks, bits: [...now.bits], sentenceError: now.aer,
-        onGold: now.onGold, temperature: model.get("temperature"), kind: model.get("kind"), gold: model.get("gold"), word,
+        onGold: now.onGold, temperature: model.get("temperature"), kind: model.get("kind"), gold: model.get("gold"),
+          word,
         corpusError: model.get("aer")[model.get("kind")] ?? -1,
       };
     },
@@ -69,17 +72,22 @@ function render(context) {
   });
   const rings = toggle({ label: "gold links", value: model.get("gold"), input: (on) => figure.push("gold", on) });
   figure.controls.append(menu, switches, heat, rings);
-  let buttons = [];
+  Object.assign(it, { buttons: [] });
   function fillSwitch() {
-    buttons = model.get("names").map((name) => {
+    it.buttons = model.get("names").map((name) => {
       const rate = model.get("aer")[name];
-      return { name, node: button(shorten(name, 24) + (rate === undefined ? "" : ` · AER ${nice(rate)}`), () => figure.push("kind", name)) };
+      return { name, node: button(shorten(name, 24) + (rate === undefined ? "" : ` · AER ${nice(rate)}`),
+        () => figure.push("kind", name)) };
     });
-    switches.replaceChildren(...buttons.map(({ node }) => node));
-    switches.hidden = buttons.length < 2 && model.get("aer")[buttons[0]?.name] === undefined;
+    switches.replaceChildren(...it.buttons.map(({ node }) => node));
+    switches.hidden = it.buttons.length < 2 && model.get("aer")[it.buttons[0]?.name] === undefined;
   }
+  Object.assign(it, { model, chosen, compute, figure, text, menu, heat, rings, fillSwitch });
+}
 
-  // ---- map
+/** The map and its cells. */
+function mapOf(it) {
+  const { chosen, compute, figure } = it;
   const map = make("div.al-ae-map", {
     tabindex: 0, role: "application", "aria-label": "Alignment map. Arrow keys choose a target word.",
   });
@@ -88,34 +96,40 @@ function render(context) {
   const side = make("div.al-ae-side", {}, readout, error, legend());
   const layout = make("div.al-ae-layout", {}, map, side);
   figure.body.append(layout);
-  let width = 700, cells = [], rows = [], columns = [], outline = null, marks = null, now = compute();
+  Object.assign(it, { width: 700, cells: [], rows: [], columns: [], outline: null, marks: null, now: compute() });
 
   function legend() {
     const key = (node, words) => make("span.al-ae-key", {}, node, words);
     const mark = (dashed) => svg("svg", { width: 18, height: 18, "aria-hidden": "true" },
       svg("circle", { cx: 9, cy: 9, r: 6, class: dashed ? "al-ae-possible" : "al-ae-sure" }));
-    const look = svg("svg", { width: 18, height: 18, "aria-hidden": "true" }, svg("rect", { x: 2.5, y: 2.5, width: 13, height: 13, class: "al-ae-look" }));
-    return make("div.al-ae-legend", {}, key(mark(false), "gold link"), key(mark(true), "also right"), key(look, "looked at most"));
+    const look = svg("svg", { width: 18, height: 18, "aria-hidden": "true" },
+      svg("rect", { x: 2.5, y: 2.5, width: 13, height: 13, class: "al-ae-look" }));
+    return make("div.al-ae-legend", {}, key(mark(false), "gold link"), key(mark(true), "also right"),
+      key(look, "looked at most"));
   }
 
   /** Build the picture for the sentence and the width; `paint` then only recolours it. */
   function build() {
     const one = chosen(), T = one.target.length, S = one.source.length;
-    const source = one.source.map((w) => shorten(visible(w), 12)), target = one.target.map((w) => shorten(visible(w), 12));
+    const source = one.source.map((w) => shorten(visible(w), 12));
+    const target = one.target.map((w) => shorten(visible(w), 12));
     const wide = (words) => Math.max(...words.map((w) => [...w].length));
-    const left = 16 + 8.7 * wide(target), head = 10 + 5.6 * wide(source) + 6, tail = 5.6 * Math.max(0, [...source.at(-1)].length - 1) + 6;
-    const room = layout.dataset.narrow === "true" ? width : width - 250;
+    const left = 16 + 8.7 * wide(target);
+    const head = 10 + 5.6 * wide(source) + 6, tail = 5.6 * Math.max(0, [...source.at(-1)].length - 1) + 6;
+    const room = layout.dataset.narrow === "true" ? it.width : it.width - 250;
     const cell = Math.max(15, Math.min(36, Math.floor((room - left - tail - 4) / S)));
     const height = head + T * cell + 4;
     const picture = svg("svg", { width: left + S * cell + tail + 4, height, "aria-hidden": "true" });
     const size = Math.min(14, Math.max(11, cell * 0.62));
-    columns = source.map((w, s) => svg("text", {
-      transform: `translate(${left + (s + 0.5) * cell},${head - 7}) rotate(-45)`, "font-size": size, class: "al-ae-word",
+    it.columns = source.map((w, s) => svg("text", {
+      transform: `translate(${left + (s + 0.5) * cell},${head - 7}) rotate(-45)`, "font-size": size,
+        class: "al-ae-word",
     }, w));
-    rows = target.map((w, t) => svg("text", {
-      x: left - 6, y: head + (t + 0.5) * cell, "text-anchor": "end", "dominant-baseline": "central", "font-size": size, class: "al-ae-word",
+    it.rows = target.map((w, t) => svg("text", {
+      x: left - 6, y: head + (t + 0.5) * cell, "text-anchor": "end", "dominant-baseline": "central",
+        "font-size": size, class: "al-ae-word",
     }, w));
-    cells = Array.from({ length: T * S }, (_, c) => svg("rect", {
+    it.cells = Array.from({ length: T * S }, (_, c) => svg("rect", {
       x: left + (c % S) * cell, y: head + Math.floor(c / S) * cell, width: cell - 1, height: cell - 1,
     }));
     const dot = ([t, s], kind) => svg("circle", {
@@ -124,41 +138,51 @@ function render(context) {
     const sure = (t, s) => one.sure.some(([a, b]) => a === t && b === s);
     // A light ring under a dark one: it is seen on every colour of the map.
     const both = (link, kind) => [dot(link, "al-ae-halo"), dot(link, kind)];
-    marks = svg("g", {}, ...one.sure.flatMap((link) => both(link, "al-ae-sure")),
+    it.marks = svg("g", {}, ...one.sure.flatMap((link) => both(link, "al-ae-sure")),
       ...one.possible.filter(([t, s]) => !sure(t, s)).flatMap((link) => both(link, "al-ae-possible")));
-    const looks = svg("g", {}, ...now.looks.map((s, t) => svg("rect", {
+    const looks = svg("g", {}, ...it.now.looks.map((s, t) => svg("rect", {
       x: left + s * cell + 1, y: head + t * cell + 1, width: cell - 3, height: cell - 3, class: "al-ae-look",
     })));
-    outline = svg("rect", { x: 1, y: 0, width: left + S * cell, height: cell + 1, class: "al-ae-row" });
-    outline.dataset.head = head;
-    outline.dataset.cell = cell;
-    picture.append(...cells, looks, marks, outline, ...columns, ...rows);
+    it.outline = svg("rect", { x: 1, y: 0, width: left + S * cell, height: cell + 1, class: "al-ae-row" });
+    it.outline.dataset.head = head;
+    it.outline.dataset.cell = cell;
+    picture.append(...it.cells, looks, it.marks, it.outline, ...it.columns, ...it.rows);
     map.replaceChildren(picture);
   }
+  Object.assign(it, { map, readout, error, layout, build });
+}
 
+/** Colours, bars and words. */
+function telling(it) {
+  const { model, chosen, figure, menu, heat, rings, readout, error } = it;
   function paint() {
     const one = chosen(), theme = figure.theme, kind = model.get("kind"), word = model.get("word");
-    cells.forEach((node, c) => node.setAttribute("fill", theme.weight(now.weights[c])));
-    marks.setAttribute("visibility", model.get("gold") ? "visible" : "hidden");
-    outline.setAttribute("visibility", word < 0 ? "hidden" : "visible");
-    outline.setAttribute("y", Number(outline.dataset.head) + Math.max(0, word) * Number(outline.dataset.cell) - 1);
-    rows.forEach((node, t) => node.classList.toggle("al-ae-on", t === word));
-    columns.forEach((node, s) => node.classList.toggle("al-ae-on", word >= 0 && now.weights[word * now.S + s] >= 0.2));
-    for (const { name, node } of buttons) node.setAttribute("aria-pressed", String(name === kind));
+    it.cells.forEach((node, c) => node.setAttribute("fill", theme.weight(it.now.weights[c])));
+    it.marks.setAttribute("visibility", model.get("gold") ? "visible" : "hidden");
+    it.outline.setAttribute("visibility", word < 0 ? "hidden" : "visible");
+    it.outline.setAttribute("y", Number(it.outline.dataset.head) +
+      Math.max(0, word) * Number(it.outline.dataset.cell) - 1);
+    it.rows.forEach((node, t) => node.classList.toggle("al-ae-on", t === word));
+    it.columns.forEach((node, s) => node.classList.toggle("al-ae-on",
+      word >= 0 && it.now.weights[word * it.now.S + s] >= 0.2));
+    for (const { name, node } of it.buttons) node.setAttribute("aria-pressed", String(name === kind));
     if (heat.value !== model.get("temperature")) heat.value = model.get("temperature");
     menu.value = model.get("sentence");
     rings.value = model.get("gold");
-    error.textContent = `This sentence: error rate ${nice(now.aer)}, weight on gold links ${nice(now.onGold, 2)}.`;
-    if (word < 0) readout.replaceChildren(make("p.al-hint", {}, "Point at a French word, or press an arrow key, to see where it looks."));
-    else readout.replaceChildren(make("p.al-ae-asks", {}, make("bdi", {}, shorten(visible(one.target[word]), 24)), " looks at"), ...bars(one, word), gold(one, word));
+    error.textContent = `This sentence: error rate ${nice(it.now.aer)}, weight on gold ` +
+      `links ${nice(it.now.onGold, 2)}.`;
+    if (word < 0) readout.replaceChildren(
+      make("p.al-hint", {}, "Point at a French word, or press an arrow key, to see where it looks."));
+    else readout.replaceChildren(make("p.al-ae-asks", {}, make("bdi", {}, shorten(visible(one.target[word]), 24)),
+      " looks at"), ...bars(one, word), gold(one, word));
   }
 
-  const ranked = (word) => Array.from({ length: now.S }, (_, s) => s)
-    .sort((a, b) => now.weights[word * now.S + b] - now.weights[word * now.S + a] || a - b).slice(0, 3);
+  const ranked = (word) => Array.from({ length: it.now.S }, (_, s) => s)
+    .sort((a, b) => it.now.weights[word * it.now.S + b] - it.now.weights[word * it.now.S + a] || a - b).slice(0, 3);
 
   function bars(one, word) {
     return ranked(word).map((s) => {
-      const bar = make("span.al-ae-bar"), share = now.weights[word * now.S + s];
+      const bar = make("span.al-ae-bar"), share = it.now.weights[word * it.now.S + s];
       bar.style.transform = `scaleX(${share})`;
       return make("div.al-ae-line", {}, make("bdi", {}, shorten(visible(one.source[s]), 14)),
         make("span.al-ae-track", { "aria-hidden": "true" }, bar), make("span.al-value", {}, nice(share, 2)));
@@ -167,64 +191,80 @@ function render(context) {
 
   function gold(one, word) {
     const places = one.possible.filter(([t]) => t === word).map(([, s]) => visible(one.source[s]));
-    return make("p", {}, places.length ? `gold: ${places.join(", ")}` : word === one.target.length - 1 ? "the end mark: the sentence is over" : "gold: nothing");
+    return make("p", {}, places.length ? `gold: ${places.join(", ")}` : word === one.target.length - 1
+      ? "the end mark: the sentence is over" : "gold: nothing");
   }
 
   function speak() {
     const word = model.get("word"), one = chosen();
     if (word < 0) return;
     figure.say(`${visible(one.target[word])} looks at ` +
-      ranked(word).map((s) => `${visible(one.source[s])} ${nice(now.weights[word * now.S + s], 2)}`).join(", "));
+      ranked(word).map((s) => `${visible(one.source[s])} ${nice(it.now.weights[word * it.now.S + s], 2)}`).join(", "));
   }
+  Object.assign(it, { paint, speak });
+}
 
-  // ---- choosing a word
+/** Choosing a word. */
+function choosing(it) {
+  const { model, figure, map, speak } = it;
   const point = (word) => { if (word !== model.get("word")) figure.push("word", word); };
   const rowAt = (event) => {
     const box = map.firstChild.getBoundingClientRect();
     const zoom = map.firstChild.height.baseVal.value / box.height; // slides are scaled
-    const t = Math.floor(((event.clientY - box.top) * zoom - Number(outline.dataset.head)) / Number(outline.dataset.cell));
-    return t >= 0 && t < now.T ? t : -1;
+    const t = Math.floor(((event.clientY - box.top) * zoom - Number(it.outline.dataset.head)) / Number(
+      it.outline.dataset.cell));
+    return t >= 0 && t < it.now.T ? t : -1;
   };
   for (const event of ["pointermove", "pointerdown"])
     figure.listen(map, event, (e) => { const t = rowAt(e); if (t >= 0) point(t); });
   figure.listen(map, "keydown", (event) => {
-    const word = model.get("word"), last = now.T - 1;
-    const to = { ArrowDown: word + 1, ArrowRight: word + 1, ArrowUp: word - 1, ArrowLeft: word - 1, Home: 0, End: last }[event.key];
+    const word = model.get("word"), last = it.now.T - 1;
+    const to = { ArrowDown: word + 1, ArrowRight: word + 1, ArrowUp: word - 1, ArrowLeft: word - 1, Home: 0,
+      End: last }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     point(Math.max(0, Math.min(last, to)));
     figure.schedule(speak);
   });
+}
 
-  // ---- life
+/** What happens when something changes. */
+function life(it) {
+  const { model, compute, figure, text, menu, fillSwitch, layout, build, paint } = it;
   function rebuild() {
-    now = compute();
+    it.now = compute();
     build();
     paint();
   }
   function recompute() {
-    const looked = now.looks.join();
-    now = compute();
-    if (now.looks.join() !== looked) build();
+    const looked = it.now.looks.join();
+    it.now = compute();
+    if (it.now.looks.join() !== looked) build();
     paint();
   }
   fillSwitch();
   rebuild();
   figure.onTheme(() => figure.schedule(paint));
   figure.onResize((w) => {
-    if (Math.abs(w - width) < 1) return;
-    width = w;
+    if (Math.abs(w - it.width) < 1) return;
+    it.width = w;
     layout.dataset.narrow = String(w < 620);
     rebuild();
   });
   figure.on(["temperature", "gold", "word"], () => figure.schedule(recompute));
   figure.on(["sentence", "kind"], () => figure.schedule(rebuild));
   figure.on(["sentences", "names", "aer", "logs"], () => figure.schedule(() => {
-    logs = array(model.get("logs")).data;
+    it.logs = array(model.get("logs")).data;
     menu.fill(model.get("sentences").map((one, i) => [i, text(one)]));
     fillSwitch();
     rebuild();
   }));
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [controls, mapOf, telling, choosing, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

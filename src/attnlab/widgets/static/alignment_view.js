@@ -66,7 +66,8 @@ export function player(figure, model, { total, unit, moved }) {
     if (speed.value !== model.get("speed")) speed.value = model.get("speed");
   }
   figure.cleanup(() => clearTimeout(timer));
-  const node = make("div.al-av-player", { role: "group", "aria-label": "One after the other" }, start, step, all, speed);
+  const node = make("div.al-av-player", { role: "group", "aria-label": "One after the other" }, start,
+    step, all, speed);
   return { node, place, paint, stop, restart: () => { stop(); go(stillness() ? -1 : 0); if (!stillness()) play(); } };
 }
 
@@ -84,87 +85,106 @@ const SLANT = Math.PI / 3.2;
  *   summary   the fixed context, when nothing was attended to
  *   right     for each of `said`, is it right? null when nobody knows
  */
-export function alignmentView(figure, { read, spoken, name, one, quote }) {
+/** Two lines of words, a map, and what is said of it. */
+function parts(it) {
+  const { read, spoken, one } = it;
   const source = make("div.al-av-words");
-  const target = make("div.al-av-words", { role: "group", "aria-label": `${spoken}: choose a ${one} to see where it looked` });
+  const target = make("div.al-av-words",
+    { role: "group", "aria-label": `${spoken}: choose a ${one} to see where it looked` });
   const readLine = make("div.al-av-line", {}, make("span.al-av-side", {}, read), source);
   const saidLine = make("div.al-av-line", {}, make("span.al-av-side", {}, spoken), target);
   const canvas = make("canvas.al-av-map", { role: "img" });
   const scroll = make("div.al-av-scroll", {}, canvas);
   const fixed = make("p.al-av-fixed"), key = make("p.al-av-key");
   const readout = make("div.al-readout.al-av-readout");
-  let result = { columns: [], said: [], summary: null, right: null }, shown = 0;
-  let picked = -1, hovered = -1, width = 0, layout = null;
-  let heads = [], buttons = [];
+  Object.assign(it, { result: { columns: [], said: [], summary: null, right: null }, shown: 0 });
+  Object.assign(it, { picked: -1, hovered: -1, width: 0, layout: null });
+  Object.assign(it, { heads: [], buttons: [] });
+  Object.assign(it, { source, target, readLine, saidLine, canvas, scroll, fixed, key, readout });
+}
 
+/** Which word is looked at. */
+function choosing(it) {
+  const { figure, source, target } = it;
   /** The word in the spotlight: under the pointer, chosen, or, on the way, the newest; −1 when all is said. */
   function selected() {
-    for (const i of [hovered, picked]) if (i >= 0 && i < shown) return i;
-    return shown < result.said.length ? shown - 1 : -1;
+    for (const i of [it.hovered, it.picked]) if (i >= 0 && i < it.shown) return i;
+    return it.shown < it.result.said.length ? it.shown - 1 : -1;
   }
-  function pick(i) { picked = i; repaint(); figure.say(describe()); }
-  function hover(i) { if (i !== hovered) { hovered = i; repaint(); } }
-  const repaint = () => figure.schedule(paint);
+  function pick(i) { it.picked = i; repaint(); figure.say(it.describe()); }
+  function hover(i) { if (i !== it.hovered) { it.hovered = i; repaint(); } }
+  const repaint = () => figure.schedule(it.paint);
 
   function build() {
-    heads = result.columns.map((text, j) => {
-      const share = make("span.al-av-share"), odd = result.odd?.[j];
-      const label = make(`span.al-av-text${odd ? ".al-av-odd" : ""}`, { title: odd ? "a word it never met" : null }, shorten(text, 30) + (odd ? " ?" : ""));
+    it.heads = it.result.columns.map((text, j) => {
+      const share = make("span.al-av-share"), odd = it.result.odd?.[j];
+      const label = make(`span.al-av-text${odd ? ".al-av-odd" : ""}`, { title: odd ? "a word it never met" : null },
+        shorten(text, 30) + (odd ? " ?" : ""));
       const node = make("span.al-av-read", {}, label, share);
       node.classList.add(...touching(text));
       return { share, node };
     });
-    source.replaceChildren(...heads.map(({ node }) => node));
-    buttons = result.said.map((word, i) => {
+    source.replaceChildren(...it.heads.map(({ node }) => node));
+    it.buttons = it.result.said.map((word, i) => {
       const node = button("", () => pick(i), { class: "al-button al-av-said", "aria-pressed": "false" });
       node.append(make("span.al-av-text", {}, word.end ? "end" : shorten(word.text, 30)));
       if (word.hint) node.append(make("span.al-av-hint", {}, word.hint));
-      const wrong = result.right && result.right[i] === false;
+      const wrong = it.result.right && it.result.right[i] === false;
       node.classList.toggle("al-av-wrong", Boolean(wrong));
       node.classList.toggle("al-av-end", word.end);
-      if (wrong) node.append(make("span.al-av-cross", { "aria-hidden": "true" }, "✗"), make("span.al-sr", {}, " (not in the reference)"));
+      if (wrong) node.append(make("span.al-av-cross", { "aria-hidden": "true" }, "✗"),
+        make("span.al-sr", {}, " (not in the reference)"));
       node.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") hover(i); });
       node.addEventListener("pointerleave", () => hover(-1));
       node.addEventListener("focus", () => { if (node.matches(":focus-visible")) pick(i); });
       node.classList.add(...touching(word.text));
       return node;
     });
-    target.replaceChildren(...buttons);
-    layout = null;
+    target.replaceChildren(...it.buttons);
+    it.layout = null;
   }
   target.addEventListener("keydown", (event) => {
-    const at = buttons.indexOf(event.target);
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: shown - 1 }[event.key];
+    const at = it.buttons.indexOf(event.target);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: it.shown - 1 }[event.key];
     if (at < 0 || to === undefined) return;
     event.preventDefault();
-    if (to >= 0 && to < shown) { pick(to); buttons[to].tabIndex = 0; buttons[to].focus(); }
+    if (to >= 0 && to < it.shown) { pick(to); it.buttons[to].tabIndex = 0; it.buttons[to].focus(); }
   });
+  Object.assign(it, { selected, pick, hover, repaint, build });
+}
 
+/** The map and the words, as they are now. */
+function painting(it) {
+  const {
+    figure, read, spoken, name, one, quote, source, readLine, saidLine, canvas, scroll, fixed, key,
+    readout, selected,
+  } = it;
   function measure(ctx) {
-    const rows = result.said.map((word) => (word.end ? "end" : shorten(word.text, 16)));
-    const columns = result.columns.map((text) => shorten(text, 14));
+    const rows = it.result.said.map((word) => (word.end ? "end" : shorten(word.text, 16)));
+    const columns = it.result.columns.map((text) => shorten(text, 14));
     const widest = (list) => Math.max(0, ...list.map((text) => ctx.measureText(text).width));
     ctx.font = `600 13px ${LABELS}`;
     const left = Math.ceil(widest(rows)) + 12, long = widest(columns);
     const fit = (room) => Math.max(13, Math.min(38, Math.floor(room / columns.length), Math.floor(380 / rows.length)));
-    const flat = long < fit(width - left - 4) - 2;
+    const flat = long < fit(it.width - left - 4) - 2;
     const over = flat ? 0 : long * Math.cos(SLANT);
-    const cell = fit(width - left - over - 4), top = flat ? 22 : Math.ceil(long * Math.sin(SLANT)) + 14;
+    const cell = fit(it.width - left - over - 4), top = flat ? 22 : Math.ceil(long * Math.sin(SLANT)) + 14;
     return {
       rows, columns, left, top, cell, flat,
-      width: Math.ceil(left + cell * columns.length + Math.max(4, over - cell / 2 + 4)), height: top + cell * rows.length + 4,
+      width: Math.ceil(left + cell * columns.length + Math.max(4, over - cell / 2 + 4)),
+        height: top + cell * rows.length + 4,
     };
   }
 
   function paintMap() {
-    layout ??= measure(canvas.getContext("2d"));
-    const { rows, columns, left, top, cell, flat } = layout, { theme } = figure, now = selected();
-    const ctx = context2d(canvas, layout.width, layout.height);
-    ctx.clearRect(0, 0, layout.width, layout.height);
+    it.layout ??= measure(canvas.getContext("2d"));
+    const { rows, columns, left, top, cell, flat } = it.layout, { theme } = figure, now = selected();
+    const ctx = context2d(canvas, it.layout.width, it.layout.height);
+    ctx.clearRect(0, 0, it.layout.width, it.layout.height);
     const size = Math.min(13, cell - 1);
-    for (let i = 0; i < shown; i++)
+    for (let i = 0; i < it.shown; i++)
       for (let j = 0; j < columns.length; j++) {
-        const weight = result.said[i].weights[j];
+        const weight = it.result.said[i].weights[j];
         ctx.fillStyle = theme.weight(weight);
         ctx.fillRect(left + j * cell, top + i * cell, cell - 1, cell - 1);
         if (cell >= 26 && weight >= 0.05) {
@@ -179,14 +199,14 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     ctx.strokeRect(left - 0.5, top - 0.5, columns.length * cell, rows.length * cell);
     ctx.textBaseline = "middle";
     rows.forEach((text, i) => {
-      if (i >= shown) return;
+      if (i >= it.shown) return;
       ctx.textAlign = "right";
       ctx.fillStyle = i === now ? theme.text : theme.muted;
       ctx.font = `${i === now ? 600 : 400} ${size}px ${LABELS}`;
       ctx.fillText(text, left - 7, top + (i + 0.5) * cell);
     });
     columns.forEach((text, j) => {
-      const bright = now >= 0 && result.said[now].weights[j] >= 0.2;
+      const bright = now >= 0 && it.result.said[now].weights[j] >= 0.2;
       ctx.fillStyle = bright ? theme.text : theme.muted;
       ctx.font = `${bright ? 600 : 400} ${size}px ${LABELS}`;
       ctx.save();
@@ -202,58 +222,68 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
       ctx.strokeRect(left - 1, top + now * cell - 1, columns.length * cell + 1, cell + 1);
       ctx.lineWidth = 1;
     }
-    canvas.setAttribute("aria-label", `Map of ${shown} rows (${spoken}) and ${columns.length} columns (${read}): the darker a cell, the more the ${name} looked there.`);
+    canvas.setAttribute("aria-label",
+      `Map of ${it.shown} rows (${spoken}) and ${columns.length} columns (${read}): the darker a cell, the more ` +
+        `the ${name} looked there.`);
   }
 
   /** Without attention there is one row of numbers for all words: draw it as it is. */
   function paintSummary() {
-    const { summary } = result, { theme } = figure;
-    const across = width < 520 ? 32 : 64, cell = Math.max(5, Math.min(12, Math.floor((width - 8) / across)));
+    const { summary } = it.result, { theme } = figure;
+    const across = it.width < 520 ? 32 : 64, cell = Math.max(5, Math.min(12, Math.floor((it.width - 8) / across)));
     const ctx = context2d(canvas, across * cell + 1, Math.ceil(summary.length / across) * cell + 1);
     ctx.clearRect(0, 0, across * cell + 1, canvas.height);
     summary.forEach((value, i) => {
       ctx.fillStyle = theme.signed(value);
       ctx.fillRect((i % across) * cell, Math.floor(i / across) * cell, cell - 1, cell - 1);
     });
-    canvas.setAttribute("aria-label", `The ${summary.length} numbers that stand for the whole ${name === "sound" ? "word" : "sentence"}.`);
+    canvas.setAttribute("aria-label",
+      `The ${summary.length} numbers that stand for the whole ${name === "sound" ? "word" : "sentence"}.`);
   }
 
   function where(weights) {
     const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
     return order.filter((j, rank) => rank === 0 || weights[j] >= 0.03).slice(0, 4)
-      .map((j) => `${quote(result.columns[j])} ${percent(weights[j])}`).join(", ");
+      .map((j) => `${quote(it.result.columns[j])} ${percent(weights[j])}`).join(", ");
   }
   function describe() {
     const now = selected();
-    if (now < 0) return shown ? `Point at a ${one}, or choose one and use ← →, to see ${result.summary ? "how sure the model was" : "where it looked"}.` : "";
-    const word = result.said[now], others = word.others.map(({ text, probability }) => `${text === "<eos>" ? "end" : text} ${percent(probability)}`);
-    const said = `${word.end ? "The end mark" : quote(word.text)} was said with ${percent(word.probability)}; next best: ${others.join(", ")}.`;
+    if (now < 0) return it.shown
+      ? `Point at a ${one}, or choose one and use ← →, to see ${it.result.summary ? "how sure the model " +
+        "was" : "where it looked"}.` : "";
+    const word = it.result.said[now];
+    const others = word.others.map(
+      ({ text, probability }) => `${text === "<eos>" ? "end" : text} ${percent(probability)}`);
+    const said = `${word.end ? "The end mark" : quote(word.text)} was said with ${percent(word.probability)}; next ` +
+      `best: ${others.join(", ")}.`;
     return word.weights ? `${said} It looked at ${where([...word.weights])}.` : said;
   }
 
   function paint() {
-    if (!width) return;
-    const now = selected(), weights = now >= 0 ? result.said[now].weights : null;
-    heads.forEach(({ node, share }, j) => {
+    if (!it.width) return;
+    const now = selected(), weights = now >= 0 ? it.result.said[now].weights : null;
+    it.heads.forEach(({ node, share }, j) => {
       const weight = weights ? weights[j] : 0;
       node.style.background = weights ? figure.theme.weight(weight) : "";
       node.style.color = weights ? figure.theme.inkOnWeight(weight) : "";
       share.textContent = weights && weight >= 0.03 ? nice(100 * weight, 0) : "";
     });
-    buttons.forEach((node, i) => {
-      node.classList.toggle("al-av-unsaid", i >= shown);
-      node.disabled = i >= shown;
+    it.buttons.forEach((node, i) => {
+      node.classList.toggle("al-av-unsaid", i >= it.shown);
+      node.disabled = i >= it.shown;
       node.setAttribute("aria-pressed", String(i === now));
       node.tabIndex = i === Math.max(0, now) ? 0 : -1; // one stop for the Tab key, arrows within
     });
-    const any = result.said.length > 0;
+    const any = it.result.said.length > 0;
     readLine.hidden = saidLine.hidden = scroll.hidden = !any;
-    fixed.hidden = !any || !result.summary;
-    key.hidden = !any || Boolean(result.summary);
-    key.textContent = `A row for each ${one}, in the order they were said; its colours say how much it looked at each column, and add up to 100\u202f%.`;
-    source.classList.toggle("al-av-flat", Boolean(result.summary));
-    if (any && result.summary) {
-      fixed.textContent = `Without attention the ${read} ${name === "sound" ? "word" : "sentence"} becomes these ${result.summary.length} numbers, whatever its length, ` +
+    fixed.hidden = !any || !it.result.summary;
+    key.hidden = !any || Boolean(it.result.summary);
+    key.textContent = `A row for each ${one}, in the order they were said; its colours say how much it looked at ` +
+      `each column, and add up to 100\u202f%.`;
+    source.classList.toggle("al-av-flat", Boolean(it.result.summary));
+    if (any && it.result.summary) {
+      fixed.textContent = `Without attention the ${read} ${name === "sound" ? "word" : "sentence"} becomes ` +
+        `these ${it.result.summary.length} numbers, whatever its length, ` +
         `and every ${name} must be made from them: there is nowhere to look.`;
       paintSummary();
     } else if (any) paintMap();
@@ -261,12 +291,18 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
     readout.textContent = describe();
     readout.classList.toggle("al-hint", selected() < 0);
   }
+  Object.assign(it, { describe, paint });
+}
 
+/** Pointer, theme, size. */
+function life(it) {
+  const { figure, canvas, pick, hover, repaint, paint } = it;
   const rowAt = (event) => {
-    if (!layout || result.summary) return -1;
+    if (!it.layout || it.result.summary) return -1;
     const box = canvas.getBoundingClientRect(); // slides are zoomed
-    const row = Math.floor((((event.clientY - box.top) / box.height) * layout.height - layout.top) / layout.cell);
-    return row >= 0 && row < shown ? row : -1;
+    const row = Math.floor((((event.clientY - box.top) / box.height) * it.layout.height -
+      it.layout.top) / it.layout.cell);
+    return row >= 0 && row < it.shown ? row : -1;
   };
   canvas.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") hover(rowAt(event)); });
   canvas.addEventListener("pointerleave", () => hover(-1));
@@ -275,18 +311,23 @@ export function alignmentView(figure, { read, spoken, name, one, quote }) {
   figure.onResize((wide) => {
     // On a wide screen words and map stand side by side.
     figure.body.classList.toggle("al-av-wide", wide >= 940);
-    width = wide >= 940 ? wide * 0.52 : wide;
-    layout = null;
+    it.width = wide >= 940 ? wide * 0.52 : wide;
+    it.layout = null;
     paint();
   });
+}
 
+export function alignmentView(figure, { read, spoken, name, one, quote }) {
+  const it = { figure, read, spoken, name, one, quote };
+  for (const piece of [parts, choosing, painting, life]) piece(it);
+  const { readLine, saidLine, scroll, fixed, key, readout, selected, repaint, build } = it;
   return {
     words: [readLine, saidLine], map: make("div.al-av-where", {}, fixed, scroll, key), readout, selected,
     /** Forget what was chosen: the newest word is in the spotlight again. */
-    release: () => { picked = -1; },
+    release: () => { it.picked = -1; },
     show(next, visible) {
-      if (next !== result) { result = next; picked = hovered = -1; build(); }
-      shown = visible;
+      if (next !== it.result) { it.result = next; it.picked = it.hovered = -1; build(); }
+      it.shown = visible;
       repaint();
     },
   };

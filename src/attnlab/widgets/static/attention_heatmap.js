@@ -22,7 +22,8 @@ export function unpackData({ weights, q, k }) {
 export function headScores(data, head) {
   const { L, S, D } = data;
   if (!data.q) return Float64Array.from(data.weights.subarray(head * L * S, (head + 1) * L * S), Math.log);
-  return scores(data.q.subarray(head * L * D, (head + 1) * L * D), data.k.subarray(head * S * D, (head + 1) * S * D), L, S, D);
+  return scores(data.q.subarray(head * L * D, (head + 1) * L * D), data.k.subarray(head * S * D, (head + 1) * S * D),
+    L, S, D);
 }
 
 /** Scores divided by √D; given weights have nothing to scale. */
@@ -47,15 +48,19 @@ function spread(mask, L, S) {
   return out;
 }
 
-function render(context) {
+/** What the reader can turn and switch. */
+function controls(it) {
+  const { context } = it;
   const { model } = context;
   const CHOICES = ["temperature", "scaled", "mask", "radius", "padding", "head", "edited"];
   const start = Object.fromEntries(CHOICES.map((key) => [key, model.get(key)]));
-  const figure = frame(context, { name: "attention-heatmap", numbers });
+  const figure = frame(context, { name: "attention-heatmap", numbers: (...given) => it.numbers(...given) });
 
-  let data, queries, keys, names, kept; // from Python, until it changes them; kept: scores of each head
-  let mask, preset, shown;              // from the choices
-  let active = null;                    // the cell under the pointer or the keyboard cursor: [row, column]
+  // from Python, until it changes them; kept: scores of each head
+  Object.assign(it, { data: null, queries: null, keys: null });
+  Object.assign(it, { mask: null, preset: null, shown: null });              // from the choices
+  // the cell under the pointer or the keyboard cursor: [row, column]
+  Object.assign(it, { active: null });
 
   // ---- controls
   const heads = choice({ label: "Head", options: [], value: 0, input: (v) => figure.push("head", Number(v)) });
@@ -63,7 +68,10 @@ function render(context) {
     label: "Temperature", min: 0.05, max: 20, log: true, detents: [1], value: model.get("temperature"),
     format: (t) => t.toFixed(2), input: (t) => figure.push("temperature", t),
   });
-  const kind = choice({ label: "Mask", options: PRESETS, value: "none", input: (v) => { figure.push("edited", null); figure.push("mask", v); } });
+  const kind = choice({ label: "Mask", options: PRESETS, value: "none", input: (v) => {
+    figure.push("edited", null);
+    figure.push("mask", v);
+  } });
   const amount = (key, label) => slider({
     label, min: 0, max: 8, step: 1, value: model.get(key), format: (n) => n.toFixed(0),
     input: (n) => { figure.push("edited", null); figure.push(key, Math.round(n)); },
@@ -75,12 +83,17 @@ function render(context) {
     figure.say("Temperature and mask are reset.");
   });
   figure.controls.append(heat, heads, kind, radius, padding, scaled, reset);
+  Object.assign(it, { model, CHOICES, figure, heads, heat, kind, radius, padding, scaled });
+}
 
-  // ---- body
+/** The map, its legend and its thumbnails. */
+function body(it) {
+  const { figure } = it;
   const canvas = make("canvas", { "aria-hidden": "true" });
   const map = make("div.al-map", {
     tabindex: 0, role: "application", "aria-roledescription": "attention map",
-    "aria-label": "Attention map. Arrow keys move between cells, space blocks or allows a cell, Home and End go to the ends of a row.",
+    "aria-label": "Attention map. Arrow keys move between cells, space blocks or allows a cell, Home and End go to " +
+      "the ends of a row.",
   }, canvas);
   const readout = make("div.al-readout.al-cell-readout");
   const strip = make("div.al-heads", { role: "radiogroup", "aria-label": "Heads" });
@@ -88,65 +101,76 @@ function render(context) {
   const note = make("span.al-mask-note");
   const legend = make("div.al-legend", {},
     make("div.al-scale", { "aria-hidden": "true", title: "The colour grows with the square root of the weight." }, ramp,
-      make("div.al-ticks", {}, ...[0, 0.1, 0.3, 0.6, 1].map((w) => make("span", { style: `left:${100 * tint(w)}%` }, String(w))))),
+      make("div.al-ticks", {},
+        ...[0, 0.1, 0.3, 0.6, 1].map((w) => make("span", { style: `left:${100 * tint(w)}%` }, String(w))))),
     make("span.al-blocked-key", {}, make("span.al-hatch", { "aria-hidden": "true" }), note));
   const side = make("div.al-side", {}, strip, legend, readout);
   const layout = make("div.al-heat", {}, map, side);
   figure.body.append(layout);
 
   const offscreen = document.createElement("canvas");
-  let pixels, thumbs = [], stale = 0; // stale: the first thumbnail yet to be drawn
+  Object.assign(it, { canvas, map, readout, strip, ramp, note, layout, offscreen });
+}
 
-  // ---- data
+/** From the traits to weights and pixels. */
+function dataOf(it) {
+  const { model, figure, heads, heat, kind, radius, padding, scaled, strip, offscreen } = it;
+  let names;
+  let kept;
+  let pixels;
+  let thumbs = [];
+  let stale = 0;
   function reload() {
-    data = unpackData({ weights: model.get("weights"), q: model.get("q"), k: model.get("k") });
-    const { H, L, S } = data;
+    it.data = unpackData({ weights: model.get("weights"), q: model.get("q"), k: model.get("k") });
+    const { H, L, S } = it.data;
     kept = Array.from({ length: H }, () => null);
-    queries = model.get("tokens");
-    keys = model.get("key_tokens")?.length ? model.get("key_tokens") : queries;
+    it.queries = model.get("tokens");
+    it.keys = model.get("key_tokens")?.length ? model.get("key_tokens") : it.queries;
     const given = model.get("head_names");
     names = Array.from({ length: H }, (_, h) => given?.[h] ?? `head ${h}`);
     heads.fill(names.map((name, h) => [h, shorten(name, 24)]));
     heads.hidden = strip.hidden = H < 2;
-    scaled.hidden = !data.q;
+    scaled.hidden = !it.data.q;
     kind.fill([...PRESETS, ...Object.keys(model.get("masks") ?? {}).map((name) => [name, shorten(name, 24)])]);
     for (const knob of [radius, padding]) knob.querySelector("input").max = String(Math.max(1, S - 1));
     offscreen.width = S;
     offscreen.height = L;
     pixels = new ImageData(S, L);
-    if (active && (active[0] >= L || active[1] >= S)) active = null;
+    if (it.active && (it.active[0] >= L || it.active[1] >= S)) it.active = null;
     buildThumbs();
-    metrics = null;
+    it.metrics = null;
     update();
   }
   /** `compute` of one head, with the scores kept from the last time: only the softmax runs again. */
   function attendNow(head) {
     const scale = model.get("scaled");
     if (kept[head]?.scale !== scale) {
-      const raw = kept[head]?.raw ?? headScores(data, head);
-      kept[head] = { scale, raw, scaledScores: scaleScores(data, raw, scale) };
+      const raw = kept[head]?.raw ?? headScores(it.data, head);
+      kept[head] = { scale, raw, scaledScores: scaleScores(it.data, raw, scale) };
     }
     const { raw, scaledScores } = kept[head];
-    return { raw, scaledScores, ...attend(scaledScores, data.L, data.S, { temperature: model.get("temperature"), mask }) };
+    return { raw, scaledScores,
+      ...attend(scaledScores, it.data.L, it.data.S, { temperature: model.get("temperature"), mask: it.mask }) };
   }
-  const headNow = () => Math.min(model.get("head"), data.H - 1);
+  const headNow = () => Math.min(model.get("head"), it.data.H - 1);
 
   function readMask() {
-    const { L, S } = data, name = model.get("mask"), own = model.get("masks")?.[name];
-    preset = own ? spread(array(own), L, S)
-      : presetMask(name, L, S, { radius: model.get("radius"), padding: model.get("padding") }) ?? presetMask("none", L, S);
+    const { L, S } = it.data, name = model.get("mask"), own = model.get("masks")?.[name];
+    it.preset = own ? spread(array(own), L, S)
+      : presetMask(name, L, S, { radius: model.get("radius"), padding: model.get("padding") })
+        ?? presetMask("none", L, S);
     const edited = array(model.get("edited"));
-    mask = edited && edited.data.length === L * S ? edited.data : preset;
+    it.mask = edited && edited.data.length === L * S ? edited.data : it.preset;
   }
 
   /** Recompute what the choices changed, and draw. */
   function update() {
     readMask();
-    blockedPath = null;
-    shown = attendNow(headNow());
+    it.blockedPath = null;
+    it.shown = attendNow(headNow());
     stale = 0;
     paintThumbs();
-    fillPixels(pixels, shown.weights);
+    fillPixels(pixels, it.shown.weights);
     offscreen.getContext("2d").putImageData(pixels, 0, 0);
     heads.value = headNow();
     heat.value = model.get("temperature");
@@ -156,15 +180,15 @@ function render(context) {
     radius.hidden = model.get("mask") !== "window";
     padding.hidden = model.get("mask") !== "padding";
     scaled.value = model.get("scaled");
-    paint();
+    it.paint();
   }
 
   /** All thumbnails in this frame; those of huge maps one a frame, so that the slider stays smooth. */
   function paintThumbs() {
-    const most = data.H * data.L * data.S > 120_000 ? stale + 1 : thumbs.length;
+    const most = it.data.H * it.data.L * it.data.S > 120_000 ? stale + 1 : thumbs.length;
     for (; stale < Math.min(most, thumbs.length); stale++) {
       const { node, picture } = thumbs[stale], chosen = stale === headNow();
-      fillPixels(picture.pixels, chosen ? shown.weights : attendNow(stale).weights);
+      fillPixels(picture.pixels, chosen ? it.shown.weights : attendNow(stale).weights);
       picture.context.putImageData(picture.pixels, 0, 0);
       node.setAttribute("aria-checked", String(chosen));
       node.tabIndex = chosen ? 0 : -1;
@@ -177,7 +201,7 @@ function render(context) {
     const [r, g, b] = figure.theme.dark ? [38, 43, 52] : [228, 228, 222];
     for (let c = 0; c < weights.length; c++) {
       const at = 4 * c;
-      if (mask[c]) {
+      if (it.mask[c]) {
         const from = 3 * Math.round(255 * Math.min(1, tint(weights[c])));
         to[at] = table[from]; to[at + 1] = table[from + 1]; to[at + 2] = table[from + 2];
       } else {
@@ -188,14 +212,15 @@ function render(context) {
   }
 
   function buildThumbs() {
-    const { H, L, S } = data;
+    const { H, L, S } = it.data;
     thumbs = [];
     strip.replaceChildren();
     if (H < 2) return;
     strip.style.setProperty("--al-thumb", names.some((name) => name.length > 8) ? "84px" : "58px");
     for (let h = 0; h < H; h++) {
       const small = make("canvas", { "aria-hidden": "true", width: S, height: L, style: `aspect-ratio:${S}/${L}` });
-      const node = make("button.al-head", { type: "button", role: "radio", title: names[h], onclick: () => figure.push("head", h) },
+      const node = make("button.al-head", { type: "button", role: "radio", title: names[h],
+        onclick: () => figure.push("head", h) },
         small, make("span", {}, shorten(names[h], 18)));
       thumbs.push({ node, picture: { context: small.getContext("2d"), pixels: new ImageData(S, L) } });
       strip.append(node);
@@ -205,15 +230,19 @@ function render(context) {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const next = (headNow() + step + data.H) % data.H;
+    const next = (headNow() + step + it.data.H) % it.data.H;
     figure.push("head", next);
     thumbs[next].node.focus();
   });
+  Object.assign(it, { reload, attendNow, headNow, readMask, update });
+}
 
-  // ---- drawing
-  let width = 0, metrics = null, blockedPath = null;
+/** How large everything is. */
+function measuring(it) {
+  const { figure } = it;
+  Object.assign(it, { width: 0, metrics: null, blockedPath: null });
   const hatch = document.createElement("canvas");
-  let hatchPattern = null;
+  Object.assign(it, { hatchPattern: null });
 
   /** Shorten a token until it fits. */
   function fit(ctx, token, room) {
@@ -225,33 +254,33 @@ function render(context) {
   /** Words stand beside the map, unless its cells would get small for it and can be much larger above them. */
   function measure(ctx) {
     const stacked = labelled(ctx, true);
-    if (width < 660) return stacked;
+    if (it.width < 660) return stacked;
     const beside = labelled(ctx, false);
     return beside.cell < 20 && stacked.cell >= 1.5 * beside.cell ? stacked : beside;
   }
 
   /** Small letters where they save a label. */
   function labelled(ctx, stacked) {
-    const large = Math.max(data.L, data.S) > 24 ? null : measured(ctx, stacked, 13);
+    const large = Math.max(it.data.L, it.data.S) > 24 ? null : measured(ctx, stacked, 13);
     if (large?.every === 1) return large;
     const small = measured(ctx, stacked, 11);
     return small.every === 1 ? small : large ?? small;
   }
 
   function measured(ctx, stacked, size) {
-    const { L, S } = data, narrow = width < 660;
-    const room = stacked ? width : width - 320;
+    const { L, S } = it.data, narrow = it.width < 660;
+    const room = stacked ? it.width : it.width - 320;
     ctx.font = `${size}px ${FONT}`;
     const labelRoom = narrow ? 64 : 104;
-    const rows = queries.map((t) => fit(ctx, visible(t), labelRoom));
+    const rows = it.queries.map((t) => fit(ctx, visible(t), labelRoom));
     const widest = (list) => Math.max(...list.map((t) => ctx.measureText(t).width));
     const left = Math.ceil(Math.max(1.1 * widest(rows), 42)) + 10; // the chosen one is bold
-    const wideStrip = width >= 480 || S <= 8;
+    const wideStrip = it.width >= 480 || S <= 8;
     const bits = wideStrip ? 98 : 36;
     const fitted = Math.min((room - left - bits - 4) / S, 400 / L, 56);
     const cell = fitted >= 8 ? Math.floor(fitted) : Math.max(2, Math.floor(fitted * 4) / 4);
     const every = Math.max(1, Math.ceil((size + 2) / cell)); // label every n-th token
-    let columns = keys.map((t) => fit(ctx, visible(t), narrow ? 72 : 92));
+    let columns = it.keys.map((t) => fit(ctx, visible(t), narrow ? 72 : 92));
     const longest = Math.max(40, widest(columns.filter((_, j) => j % every === 0)));
     columns = columns.map((t) => fit(ctx, t, longest)); // the others are seen only under the pointer
     const flat = every === 1 && widest(columns) <= cell - 6;
@@ -265,12 +294,12 @@ function render(context) {
   }
 
   function pathOfBlocked({ cell, left, top }) {
-    const path = new Path2D(), { L, S } = data;
+    const path = new Path2D(), { L, S } = it.data;
     for (let i = 0; i < L; i++)
       for (let j = 0; j < S; j++) {
-        if (mask[i * S + j]) continue;
+        if (it.mask[i * S + j]) continue;
         let end = j;
-        while (end < S && !mask[i * S + end]) end++;
+        while (end < S && !it.mask[i * S + end]) end++;
         path.rect(left + j * cell, top + i * cell, (end - j) * cell, cell);
         j = end;
       }
@@ -278,7 +307,7 @@ function render(context) {
   }
 
   function pattern(ctx) {
-    if (hatchPattern) return hatchPattern;
+    if (it.hatchPattern) return it.hatchPattern;
     const step = 7;
     const h = context2d(hatch, step, step);
     h.clearRect(0, 0, step, step);
@@ -287,24 +316,29 @@ function render(context) {
     h.beginPath();
     for (const shift of [-step, 0, step]) { h.moveTo(shift - 1, step + 1); h.lineTo(shift + step + 1, -1); }
     h.stroke();
-    hatchPattern = ctx.createPattern(hatch, "repeat");
+    it.hatchPattern = ctx.createPattern(hatch, "repeat");
     const ratio = window.devicePixelRatio || 1;
-    hatchPattern.setTransform(new DOMMatrix().scale(1 / ratio));
-    return hatchPattern;
+    it.hatchPattern.setTransform(new DOMMatrix().scale(1 / ratio));
+    return it.hatchPattern;
   }
+  Object.assign(it, { measure, pathOfBlocked, pattern });
+}
 
+/** All that is drawn on the canvas. */
+function painting(it) {
+  const { figure, canvas, layout, offscreen, measure, pathOfBlocked, pattern } = it;
   function paint() {
-    if (!width || !data) return;
-    metrics ??= measure(canvas.getContext("2d"));
-    layout.dataset.stacked = String(metrics.stacked);
-    const { L, S } = data, { cell, left, top } = metrics, colours = figure.theme;
-    const ctx = context2d(canvas, metrics.width, metrics.height);
-    ctx.clearRect(0, 0, metrics.width, metrics.height);
+    if (!it.width || !it.data) return;
+    it.metrics ??= measure(canvas.getContext("2d"));
+    layout.dataset.stacked = String(it.metrics.stacked);
+    const { L, S } = it.data, { cell, left, top } = it.metrics, colours = figure.theme;
+    const ctx = context2d(canvas, it.metrics.width, it.metrics.height);
+    ctx.clearRect(0, 0, it.metrics.width, it.metrics.height);
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(offscreen, left, top, S * cell, L * cell);
-    blockedPath ??= pathOfBlocked(metrics);
+    it.blockedPath ??= pathOfBlocked(it.metrics);
     ctx.fillStyle = pattern(ctx);
-    ctx.fill(blockedPath);
+    ctx.fill(it.blockedPath);
     if (cell >= 12) paintGrid(ctx);
     ctx.strokeStyle = colours.line;
     ctx.lineWidth = 1;
@@ -312,37 +346,45 @@ function render(context) {
     if (Math.max(L, S) <= 8 && cell >= 24) paintNumbers(ctx);
     paintAxes(ctx);
     paintStrip(ctx);
-    if (active) paintActive(ctx);
-    describe();
+    if (it.active) paintActive(ctx);
+    it.describe();
   }
 
   function paintGrid(ctx) {
-    const { L, S } = data, { cell, left, top } = metrics;
+    const { L, S } = it.data, { cell, left, top } = it.metrics;
     ctx.strokeStyle = figure.theme.background;
     ctx.lineWidth = 1;
     ctx.beginPath();
-    for (let i = 1; i < L; i++) { ctx.moveTo(left, top + i * cell + 0.5); ctx.lineTo(left + S * cell, top + i * cell + 0.5); }
-    for (let j = 1; j < S; j++) { ctx.moveTo(left + j * cell + 0.5, top); ctx.lineTo(left + j * cell + 0.5, top + L * cell); }
+    for (let i = 1; i < L; i++) {
+      ctx.moveTo(left, top + i * cell + 0.5);
+      ctx.lineTo(left + S * cell, top + i * cell + 0.5);
+    }
+    for (let j = 1; j < S; j++) {
+      ctx.moveTo(left + j * cell + 0.5, top);
+      ctx.lineTo(left + j * cell + 0.5, top + L * cell);
+    }
     ctx.stroke();
   }
 
   function paintNumbers(ctx) {
-    const { L, S } = data, { cell, left, top } = metrics;
+    const { L, S } = it.data, { cell, left, top } = it.metrics;
     ctx.font = `${cell >= 40 ? 13 : 11}px ${FONT}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     for (let i = 0; i < L; i++)
       for (let j = 0; j < S; j++) {
-        if (!mask[i * S + j]) continue;
-        const w = shown.weights[i * S + j];
+        if (!it.mask[i * S + j]) continue;
+        const w = it.shown.weights[i * S + j];
         ctx.fillStyle = figure.theme.on(tint(w));
         const text = nice(w, 2);
-        ctx.fillText(cell >= 34 ? text : text.replace(/^0\./, ".").replace("1.00", "1"), left + (j + 0.5) * cell, top + (i + 0.5) * cell + 1);
+        ctx.fillText(cell >= 34 ? text : text.replace(/^0\./, ".").replace("1.00", "1"), left + (j + 0.5) * cell,
+          top + (i + 0.5) * cell + 1);
       }
   }
 
   function paintAxes(ctx) {
-    const { L, S } = data, { cell, left, top, size, rows, columns, flat, every } = metrics, colours = figure.theme;
+    const { L, S } = it.data;
+    const { cell, left, top, size, rows, columns, flat, every } = it.metrics, colours = figure.theme;
     const near = (n, a) => a !== undefined && n !== a && Math.abs(n - a) < every; // leave room for the bold one
     const style = (bold) => {
       ctx.font = `${bold ? "700 " : ""}${size}px ${FONT}`;
@@ -351,14 +393,14 @@ function render(context) {
     ctx.textBaseline = "middle";
     ctx.textAlign = "right";
     for (let i = 0; i < L; i++) {
-      const bold = active?.[0] === i;
-      if (!bold && (i % every || near(i, active?.[0]))) continue;
+      const bold = it.active?.[0] === i;
+      if (!bold && (i % every || near(i, it.active?.[0]))) continue;
       style(bold);
       ctx.fillText(rows[i], left - 7, top + (i + 0.5) * cell + 1);
     }
     for (let j = 0; j < S; j++) {
-      const bold = active?.[1] === j;
-      if (!bold && (j % every || near(j, active?.[1]))) continue;
+      const bold = it.active?.[1] === j;
+      if (!bold && (j % every || near(j, it.active?.[1]))) continue;
       style(bold);
       ctx.save();
       ctx.translate(left + (j + 0.5) * cell, top - 6);
@@ -377,9 +419,10 @@ function render(context) {
   }
 
   function paintStrip(ctx) {
-    const { L, S } = data, { cell, left, top, wideStrip } = metrics, colours = figure.theme;
+    const { L, S } = it.data, { cell, left, top, wideStrip } = it.metrics, colours = figure.theme;
     const numbers = wideStrip && cell >= 13;
-    const x = left + S * cell + (metrics.flat ? 8 : Math.max(8, 19 - cell / 2)), bar = numbers ? 30 : wideStrip ? 60 : 22, barX = numbers ? x + 34 : x;
+    const x = left + S * cell + (it.metrics.flat ? 8 : Math.max(8, 19 - cell / 2));
+    const bar = numbers ? 30 : wideStrip ? 60 : 22, barX = numbers ? x + 34 : x;
     const most = Math.log2(Math.max(2, S));
     ctx.font = `11px ${FONT}`;
     ctx.fillStyle = colours.muted;
@@ -393,17 +436,17 @@ function render(context) {
       ctx.fillStyle = colours.line;
       ctx.fillRect(barX, y + (cell - thick) / 2, bar, thick);
       ctx.fillStyle = colours.series[2];
-      ctx.fillRect(barX, y + (cell - thick) / 2, (bar * shown.bits[i]) / most, thick);
+      ctx.fillRect(barX, y + (cell - thick) / 2, (bar * it.shown.bits[i]) / most, thick);
       if (!numbers) continue;
-      ctx.fillStyle = shown.sums[i] > 0 ? colours.muted : colours.series[1];
-      ctx.fillText(nice(shown.sums[i], 2), x, y + cell / 2 + 1);
+      ctx.fillStyle = it.shown.sums[i] > 0 ? colours.muted : colours.series[1];
+      ctx.fillText(nice(it.shown.sums[i], 2), x, y + cell / 2 + 1);
       ctx.fillStyle = colours.muted;
-      ctx.fillText(nice(shown.bits[i], 1), barX + bar + 4, y + cell / 2 + 1);
+      ctx.fillText(nice(it.shown.bits[i], 1), barX + bar + 4, y + cell / 2 + 1);
     }
   }
 
   function paintActive(ctx) {
-    const { L, S } = data, { cell, left, top } = metrics, [i, j] = active;
+    const { L, S } = it.data, { cell, left, top } = it.metrics, [i, j] = it.active;
     const x = left + j * cell, y = top + i * cell;
     ctx.lineWidth = 1;
     ctx.strokeStyle = figure.theme.muted;
@@ -417,73 +460,86 @@ function render(context) {
     ctx.strokeStyle = figure.theme.series[1];
     ctx.strokeRect(x - pad, y - pad, cell + 2 * pad, cell + 2 * pad);
   }
+  Object.assign(it, { paint });
+}
 
-  // ---- words
+/** The cell in words: what is shown beside the map, and what is said aloud. */
+function telling(it) {
+  const { model, figure, readout, note, headNow } = it;
   const vector = (from, row) => {
-    const all = from.subarray(row * data.D, (row + 1) * data.D);
+    const all = from.subarray(row * it.data.D, (row + 1) * it.data.D);
     const first = Array.from(all.subarray(0, 4), (x) => nice(x, 2)).join(", ");
-    return all.length > 4 ? `[${first}, … ${data.D} numbers]` : `[${first}]`;
+    return all.length > 4 ? `[${first}, … ${it.data.D} numbers]` : `[${first}]`;
   };
 
   function describe() {
-    const changed = mask.reduce((n, m, c) => n + (m !== preset[c]), 0);
-    const blocked = mask.reduce((n, m) => n + (m ? 0 : 1), 0);
+    const changed = it.mask.reduce((n, m, c) => n + (m !== it.preset[c]), 0);
+    const blocked = it.mask.reduce((n, m) => n + (m ? 0 : 1), 0);
     note.textContent = `${blocked} masked` + (changed ? `, ${changed} by hand` : "");
-    if (!active) {
+    if (!it.active) {
       readout.replaceChildren(make("p.al-hint", {},
         matchMedia("(pointer: coarse)").matches
           ? "Tap a cell to see where its weight comes from. Tap it again to mask it."
-          : "Point at a cell to see where its weight comes from. Click or drag to mask cells. Keyboard: arrows and space."));
+          : "Point at a cell to see where its weight comes from. Click or drag to mask cells. Keyboard: arrows and " +
+            "space."));
       return;
     }
-    const [i, j] = active, { L, S, D } = data, c = i * S + j, head = headNow();
+    const [i, j] = it.active, { L, S, D } = it.data, c = i * S + j, head = headNow();
     const line = (name, value) => [make("dt", {}, name), make("dd", {}, value)];
     const t = model.get("temperature");
-    const rows = data.q ? [
-      line("q", vector(data.q.subarray(head * L * D), i)),
-      line("k", vector(data.k.subarray(head * S * D), j)),
-      line("score q·k", nice(shown.raw[c])),
-      line(model.get("scaled") ? `÷ √${D}` : "not scaled", nice(shown.scaledScores[c])),
-    ] : [line("given weight", nice(data.weights[head * L * S + c], 4))];
-    if (t !== 1) rows.push(line(`${data.q ? "÷" : "log ÷"} τ = ${t.toFixed(2)}`, nice(shown.scaledScores[c] / t)));
-    rows.push(line("weight", mask[c] ? nice(shown.weights[c], 4) : "0, masked"));
-    rows.push(line("row", `Σ ${nice(shown.sums[i], 2)}, entropy ${nice(shown.bits[i], 2)} bits`));
+    const rows = it.data.q ? [
+      line("q", vector(it.data.q.subarray(head * L * D), i)),
+      line("k", vector(it.data.k.subarray(head * S * D), j)),
+      line("score q·k", nice(it.shown.raw[c])),
+      line(model.get("scaled") ? `÷ √${D}` : "not scaled", nice(it.shown.scaledScores[c])),
+    ] : [line("given weight", nice(it.data.weights[head * L * S + c], 4))];
+    if (t !== 1) rows.push(line(`${it.data.q ? "÷" : "log ÷"} τ = ${t.toFixed(2)}`,
+      nice(it.shown.scaledScores[c] / t)));
+    rows.push(line("weight", it.mask[c] ? nice(it.shown.weights[c], 4) : "0, masked"));
+    rows.push(line("row", `Σ ${nice(it.shown.sums[i], 2)}, entropy ${nice(it.shown.bits[i], 2)} bits`));
     readout.replaceChildren(
-      make("div.al-pair", {}, make("bdi", { title: shorten(queries[i], 200) }, shorten(visible(queries[i]), 24)), " → ",
-        make("bdi", { title: shorten(keys[j], 200) }, shorten(visible(keys[j]), 24))),
+      make("div.al-pair", {}, make("bdi", { title: shorten(it.queries[i], 200) }, shorten(visible(it.queries[i]), 24)),
+        " → ",
+        make("bdi", { title: shorten(it.keys[j], 200) }, shorten(visible(it.keys[j]), 24))),
       make("dl", {}, ...rows.flat()),
       blockButton);
-    blockButton.textContent = mask[c] ? "Mask this cell" : "Unmask this cell";
+    blockButton.textContent = it.mask[c] ? "Mask this cell" : "Unmask this cell";
   }
-  const blockButton = button("", () => { if (active) setCells([active], !mask[active[0] * data.S + active[1]]); });
+  const blockButton = button("", () => {
+    if (it.active) it.setCells([it.active], !it.mask[it.active[0] * it.data.S + it.active[1]]);
+  });
 
   function speak() {
-    if (!active) return; // left meanwhile
-    const [i, j] = active, c = i * data.S + j;
-    figure.say(`${shorten(visible(queries[i]), 30)} to ${shorten(visible(keys[j]), 30)}: ` +
-      (mask[c] ? `weight ${nice(shown.weights[c])}` : "masked"));
+    if (!it.active) return; // left meanwhile
+    const [i, j] = it.active, c = i * it.data.S + j;
+    figure.say(`${shorten(visible(it.queries[i]), 30)} to ${shorten(visible(it.keys[j]), 30)}: ` +
+      (it.mask[c] ? `weight ${nice(it.shown.weights[c])}` : "masked"));
   }
+  Object.assign(it, { describe, speak });
+}
 
-  // ---- masks by hand
+/** Masks by hand: pointer, finger, keyboard. */
+function hands(it) {
+  const { figure, canvas, map, paint, speak } = it;
   function setCells(cells, value) {
-    const { L, S } = data, next = mask.slice();
+    const { L, S } = it.data, next = it.mask.slice();
     for (const [i, j] of cells) next[i * S + j] = value ? 1 : 0;
-    if (next.every((m, c) => m === mask[c])) return;
-    mask = next;
-    figure.push("edited", next.every((m, c) => m === preset[c]) ? null : pack([L, S], next));
+    if (next.every((m, c) => m === it.mask[c])) return;
+    it.mask = next;
+    figure.push("edited", next.every((m, c) => m === it.preset[c]) ? null : pack([L, S], next));
   }
 
   function cellAt(event) {
-    if (!metrics) return null;
+    if (!it.metrics) return null;
     const box = canvas.getBoundingClientRect(), zoom = canvas.offsetWidth / box.width; // slides are scaled
-    const j = Math.floor(((event.clientX - box.left) * zoom - metrics.left) / metrics.cell);
-    const i = Math.floor(((event.clientY - box.top) * zoom - metrics.top) / metrics.cell);
-    return i >= 0 && j >= 0 && i < data.L && j < data.S ? [i, j] : null;
+    const j = Math.floor(((event.clientX - box.left) * zoom - it.metrics.left) / it.metrics.cell);
+    const i = Math.floor(((event.clientY - box.top) * zoom - it.metrics.top) / it.metrics.cell);
+    return i >= 0 && j >= 0 && i < it.data.L && j < it.data.S ? [i, j] : null;
   }
   const same = (a, b) => a && b && a[0] === b[0] && a[1] === b[1];
   const point = (cell) => {
-    if (same(cell, active)) return;
-    active = cell;
+    if (same(cell, it.active)) return;
+    it.active = cell;
     figure.schedule(paint);
   };
 
@@ -494,7 +550,8 @@ function render(context) {
     if (cell) point(cell);
     if (brush !== null && cell && !same(cell, last)) {
       const steps = Math.max(Math.abs(cell[0] - last[0]), Math.abs(cell[1] - last[1]));
-      setCells(Array.from({ length: steps }, (_, s) => last.map((v, a) => Math.round(v + ((cell[a] - v) * (s + 1)) / steps))), brush);
+      setCells(Array.from({ length: steps },
+        (_, s) => last.map((v, a) => Math.round(v + ((cell[a] - v) * (s + 1)) / steps))), brush);
       last = cell;
     }
   });
@@ -503,7 +560,7 @@ function render(context) {
     if (!cell || event.button !== 0) return;
     if (event.pointerType === "touch") return;
     canvas.setPointerCapture(event.pointerId);
-    brush = !mask[cell[0] * data.S + cell[1]];
+    brush = !it.mask[cell[0] * it.data.S + cell[1]];
     last = cell;
     point(cell);
     setCells([cell], brush);
@@ -512,40 +569,44 @@ function render(context) {
     // A finger scrolls the page; its tap chooses a cell, and a second tap on that cell masks it.
     if (event.pointerType === "touch" && end === "pointerup") {
       const cell = cellAt(event);
-      if (cell && same(cell, active)) setCells([cell], !mask[cell[0] * data.S + cell[1]]);
+      if (cell && same(cell, it.active)) setCells([cell], !it.mask[cell[0] * it.data.S + cell[1]]);
       else if (cell) point(cell);
     }
     brush = null;
   });
 
   figure.listen(map, "keydown", (event) => {
-    const { L, S } = data, [i, j] = active ?? [0, 0];
+    const { L, S } = it.data, [i, j] = it.active ?? [0, 0];
     const moves = {
       ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
       Home: event.ctrlKey ? [0, 0] : [i, 0], End: event.ctrlKey ? [L - 1, S - 1] : [i, S - 1],
     };
     if (event.key in moves) {
-      const [row, column] = active ? moves[event.key] : [0, 0];
+      const [row, column] = it.active ? moves[event.key] : [0, 0];
       point([Math.max(0, Math.min(L - 1, row)), Math.max(0, Math.min(S - 1, column))]);
       speak();
     } else if (event.key === " " || event.key === "Enter") {
       point([i, j]);
-      setCells([[i, j]], !mask[i * S + j]);
+      setCells([[i, j]], !it.mask[i * S + j]);
       figure.schedule(speak);
-    } else if (event.key === "Escape" && active) point(null);
+    } else if (event.key === "Escape" && it.active) point(null);
     else return;
     event.preventDefault();
   });
   let pressed = false; // a click also focuses, but the pointer has chosen its cell
   figure.listen(map, "pointerdown", () => { pressed = true; });
   figure.listen(map, "focus", () => {
-    if (!pressed && !active) { point([0, 0]); speak(); }
+    if (!pressed && !it.active) { point([0, 0]); speak(); }
     pressed = false;
   });
+  Object.assign(it, { setCells });
+}
 
-  // ---- life
+/** What happens when something changes. */
+function life(it) {
+  const { model, CHOICES, figure, ramp, layout, reload, attendNow, headNow, readMask, update, paint } = it;
   function restyle() {
-    hatchPattern = null;
+    it.hatchPattern = null;
     const { ramp: colour } = figure.theme;
     ramp.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(colour).join(", ")})`;
   }
@@ -553,25 +614,32 @@ function render(context) {
   reload();
   figure.onTheme(() => { restyle(); figure.schedule(update); });
   figure.onResize((w) => {
-    if (Math.abs(w - width) < 1) return;
-    width = w;
+    if (Math.abs(w - it.width) < 1) return;
+    it.width = w;
     layout.dataset.narrow = String(w < 660);
-    metrics = blockedPath = null;
+    it.metrics = it.blockedPath = null;
     paint();
   });
   figure.on(CHOICES, () => figure.schedule(update));
   figure.on(["weights", "q", "k", "tokens", "key_tokens", "masks", "head_names"], () => figure.schedule(reload));
 
   function numbers() {
-    const { L, S } = data;
+    const { L, S } = it.data;
     readMask();
     const now = attendNow(headNow());
     return {
       weights: nested(now.weights, L, S), temperature: model.get("temperature"), head: headNow(),
-      mask: nested(mask, L, S).map((row) => row.map(Boolean)), entropy: [...now.bits], rowSums: [...now.sums],
+      mask: nested(it.mask, L, S).map((row) => row.map(Boolean)), entropy: [...now.bits], rowSums: [...now.sums],
       scores: nested(now.raw, L, S), scaledScores: nested(now.scaledScores, L, S), scaled: model.get("scaled"),
     };
   }
+  Object.assign(it, { numbers });
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [controls, body, dataOf, measuring, painting, telling, hands, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

@@ -13,7 +13,8 @@ export function compute({ x, wq, wk, wv, L, E, D, V, scaled = true, temperature 
   const scaledScores = scaled ? raw.map((s) => s / Math.sqrt(D)) : raw;
   const masked = scaledScores.map((s, c) => (!mask || mask[c] ? s : -Infinity));
   const { weights, sums, bits } = attend(scaledScores, L, L, { temperature, mask });
-  return { q, k, v, scores: raw, scaled: scaledScores, masked, weights, sums, bits, output: matmul(weights, v, L, L, V) };
+  return { q, k, v, scores: raw, scaled: scaledScores, masked, weights, sums, bits,
+    output: matmul(weights, v, L, L, V) };
 }
 
 /** A small vector for a new word, the same on every page: FNV-1a of the word seeds the generator. */
@@ -32,18 +33,22 @@ export function parseNumber(text) {
 
 /** A number to edit, as it was typed; and the same where it only has to be read. */
 const typed = (x) => String(Number(x.toFixed(4))).replace("-", "−");
-const brief = (x) => String(Number(x.toFixed(Math.abs(x) >= 99.95 ? 0 : Math.abs(x) >= 9.995 ? 1 : 2))).replace("-", "−");
+const brief = (x) => String(Number(x.toFixed(Math.abs(x) >= 99.95 ? 0 : Math.abs(x) >= 9.995 ? 1 : 2))).replace("-",
+  "−");
 /** Two decimals while they fit the cell. */
 const compact = (x) => nice(x, Math.abs(x) >= 99.95 ? 0 : Math.abs(x) >= 9.995 ? 1 : 2);
 const factor = (x) => (x < 0 ? `(${nice(x, 2)})` : nice(x, 2));
 
-function render(context) {
+/** The sentence and the switches. */
+function inputs(it) {
+  const { context } = it;
   const { model } = context;
   const INPUTS = ["tokens", "x", "w_q", "w_k", "w_v"], CHOICES = ["temperature", "scaled", "causal", "edited"];
   const start = Object.fromEntries([...INPUTS, ...CHOICES].map((key) => [key, model.get(key)]));
-  const figure = frame(context, { name: "attention-workbench", numbers });
+  const figure = frame(context, { name: "attention-workbench", numbers: (...given) => it.numbers(...given) });
 
-  let now, tokens, given, mask; // what is on the screen: all matrices, words, {x, w_q, …} as typed arrays
+  // what is on the screen: all matrices, words, {x, w_q, …} as typed arrays
+  Object.assign(it, { now: null, tokens: null, given: null, mask: null });
   const remembered = new Map(); // "word#occurrence" → its vector, so that a word typed again comes back
 
   // ---- controls
@@ -54,20 +59,28 @@ function render(context) {
     format: (t) => t.toFixed(2), input: (t) => figure.push("temperature", t),
   });
   const scaled = toggle({ label: "scale by 1/√d", value: true, input: (v) => figure.push("scaled", v) });
-  const causal = toggle({ label: "causal mask", value: false, input: (v) => { figure.push("edited", null); figure.push("causal", v); } });
+  const causal = toggle({ label: "causal mask", value: false, input: (v) => {
+    figure.push("edited", null);
+    figure.push("causal", v);
+  } });
   const reset = button("Reset", () => {
     for (const [key, value] of Object.entries(start)) figure.push(key, value);
     remembered.clear();
-    tell("All numbers are back.");
+    it.tell("All numbers are back.");
   });
   figure.controls.append(sentence, heat, scaled, causal, reset);
+  Object.assign(it, { model, INPUTS, CHOICES, figure, remembered, field, heat, scaled, causal });
+}
 
-  // ---- body
+/** The three steps, and the line that explains. */
+function threeSteps(it) {
+  const { figure } = it;
   const project = make("div.al-project");
   const chain = make("div.al-chain");
   const mix = make("div.al-mix");
   const step = (number, name, words, ...content) => make("div.al-step", { role: "group", "aria-label": name },
-    make("div.al-step-head", {}, make("span.al-step-number", { "aria-hidden": "true" }, number), make("b", {}, name), make("span.al-step-words", {}, words)), ...content);
+    make("div.al-step-head", {}, make("span.al-step-number", { "aria-hidden": "true" }, number), make("b", {}, name),
+      make("span.al-step-words", {}, words)), ...content);
   const bench = make("div.al-bench", {},
     step("1", "Project", "boxed numbers are yours to edit", project),
     step("2", "Compare", "every query with every key", chain),
@@ -75,13 +88,18 @@ function render(context) {
   const readout = make("div.al-readout.al-sum");
   figure.body.append(bench);
   figure.body.after(readout); // outside the part that scrolls sideways, so that it can stick to the screen's edge
-  const hint = "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked scores to mask.";
+  const hint = "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked " +
+    "scores to mask.";
   function tell(text, bad = false) {
     readout.replaceChildren(text);
     readout.classList.toggle("al-error", bad);
   }
+  Object.assign(it, { project, chain, mix, bench, readout, hint, tell });
+}
 
-  // ---- the matrices, in the order they arise
+/** The matrices, in the order they arise. */
+function matrices(it) {
+  const { model } = it;
   const sub = (name, small) => make("span", {}, name, make("sub", {}, small));
   // Not the letter ᵀ: some fonts draw it like a raised s.
   const transposed = (name) => make("span", {}, name, make("sup", {}, "T"));
@@ -94,9 +112,11 @@ function render(context) {
     k: { name: "K", title: () => ["K = X ", sub("W", "k")], rows: "tokens" },
     v: { name: "V", title: () => ["V = X ", sub("W", "v")], rows: "tokens" },
     scores: { name: "scores", title: () => ["scores = Q ", transposed("K")], rows: "tokens", columns: "tokens" },
-    scaled: { name: "scaled", title: () => [model.get("scaled") ? `÷ √${given.D}` : "not scaled"], rows: "tokens", columns: "tokens" },
+    scaled: { name: "scaled", title: () => [model.get("scaled") ? `÷ √${it.given.D}` : "not scaled"],
+      rows: "tokens", columns: "tokens" },
     masked: { name: "masked", title: () => ["masked"], rows: "tokens", columns: "tokens" },
-    weights: { name: "weights", title: () => [model.get("temperature") === 1 ? "α = softmax" : `α = softmax(· / ${model.get("temperature").toFixed(2)})`], rows: "tokens", columns: "tokens" },
+    weights: { name: "weights", title: () => [model.get("temperature") === 1 ? "α = softmax"
+      : `α = softmax(· / ${model.get("temperature").toFixed(2)})`], rows: "tokens", columns: "tokens" },
     output: { name: "output", title: () => ["output = α V"], rows: "tokens" },
   };
   const views = {}; // name → {node, title, shape, cells: flat list of elements}
@@ -104,16 +124,19 @@ function render(context) {
   function view(key, rows, columns) {
     const kind = KINDS[key], cells = [];
     const body = make("tbody");
-    if (kind.columns) body.append(make("tr", {}, make("td.al-corner"), ...tokens.map((t) => make("th", { scope: "col", title: shorten(t, 200) }, shorten(visible(t), 7)))));
+    if (kind.columns) body.append(make("tr", {}, make("td.al-corner"),
+      ...it.tokens.map((t) => make("th", { scope: "col", title: shorten(t, 200) }, shorten(visible(t), 7)))));
     for (let i = 0; i < rows; i++) {
       const row = make("tr");
-      if (kind.rows) row.append(make("th", { scope: "row", title: shorten(tokens[i], 200) }, shorten(visible(tokens[i]), 8)));
+      if (kind.rows) row.append(make("th", { scope: "row", title: shorten(it.tokens[i], 200) },
+        shorten(visible(it.tokens[i]), 8)));
       for (let j = 0; j < columns; j++) {
         const at = { "data-matrix": key, "data-row": i, "data-column": j };
         const cell = make("td", kind.trait || key === "masked" ? {} : { ...at, tabindex: i + j ? -1 : 0 });
         let inner = cell;
         if (kind.trait) {
-          inner = make("input.al-number", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": place(key, i, j), ...at });
+          inner = make("input.al-number", { type: "text", inputmode: "decimal", autocomplete: "off",
+            "aria-label": place(key, i, j), ...at });
           cell.append(inner);
         } else if (key === "masked") {
           inner = make("button.al-mask-cell", { type: "button", tabindex: i + j ? -1 : 0, ...at });
@@ -132,41 +155,47 @@ function render(context) {
     return node;
   }
 
-  const word = (i) => shorten(visible(tokens[i]), 12);
+  const word = (i) => shorten(visible(it.tokens[i]), 12);
   function place(key, i, j) {
     const kind = KINDS[key];
     return `${kind.name}[${kind.rows ? word(i) : i + 1}, ${kind.columns ? word(j) : j + 1}]`;
   }
+  Object.assign(it, { KINDS, views, view, place });
+}
 
-  // ---- data
+/** From the traits to matrices on the bench. */
+function dataOf(it) {
+  const { model, project, chain, mix, bench, view } = it;
   function read() {
-    tokens = model.get("tokens");
+    it.tokens = model.get("tokens");
     const arrays = Object.fromEntries(["x", "w_q", "w_k", "w_v"].map((key) => [key, array(model.get(key))]));
     const [L, E] = arrays.x.shape, D = arrays.w_q.shape[1], V = arrays.w_v.shape[1];
-    given = { L, E, D, V, ...Object.fromEntries(Object.entries(arrays).map(([key, a]) => [key, a.data])) };
+    it.given = { L, E, D, V, ...Object.fromEntries(Object.entries(arrays).map(([key, a]) => [key, a.data])) };
     const edited = array(model.get("edited"));
-    mask = edited?.data.length === L * L ? edited.data : presetMask(model.get("causal") ? "causal" : "none", L, L);
-    now = compute({
-      x: given.x, wq: given.w_q, wk: given.w_k, wv: given.w_v, L, E, D, V,
-      scaled: model.get("scaled"), temperature: model.get("temperature"), mask,
+    it.mask = edited?.data.length === L * L ? edited.data : presetMask(model.get("causal") ? "causal" : "none", L, L);
+    it.now = compute({
+      x: it.given.x, wq: it.given.w_q, wk: it.given.w_k, wv: it.given.w_v, L, E, D, V,
+      scaled: model.get("scaled"), temperature: model.get("temperature"), mask: it.mask,
     });
   }
 
   function build() {
     read();
-    const { L, E, D, V } = given;
+    const { L, E, D, V } = it.given;
     const focused = document.activeElement?.dataset ?? {};
     const again = bench.contains(document.activeElement) ? [focused.matrix, focused.row, focused.column] : null;
-    project.replaceChildren(view("x", L, E), view("w_q", E, D), view("w_k", E, D), view("w_v", E, V), view("q", L, D), view("k", L, D), view("v", L, V));
+    project.replaceChildren(view("x", L, E), view("w_q", E, D), view("w_k", E, D), view("w_v", E, V),
+      view("q", L, D), view("k", L, D), view("v", L, V));
     chain.replaceChildren(view("scores", L, L), view("scaled", L, L), view("masked", L, L), view("weights", L, L));
     mix.replaceChildren(view("output", L, V));
-    layout();
-    paint();
-    if (again) bench.querySelector(`[data-matrix="${again[0]}"][data-row="${again[1]}"][data-column="${again[2]}"]`)?.focus();
+    it.layout();
+    it.paint();
+    if (again) bench.querySelector(
+      `[data-matrix="${again[0]}"][data-row="${again[1]}"][data-column="${again[2]}"]`)?.focus();
   }
 
-  const values = (key) => (key in now ? now[key] : given[key]);
-  const shapeKey = () => JSON.stringify([given.L, given.E, given.D, given.V, tokens]);
+  const values = (key) => (key in it.now ? it.now[key] : it.given[key]);
+  const shapeKey = () => JSON.stringify([it.given.L, it.given.E, it.given.D, it.given.V, it.tokens]);
   let built = "";
 
   function update() {
@@ -174,10 +203,14 @@ function render(context) {
     if (built !== shapeKey()) {
       built = shapeKey();
       build();
-    } else paint();
+    } else it.paint();
   }
+  Object.assign(it, { read, values, update });
+}
 
-  // ---- drawing
+/** Numbers and colours, and where a cell comes from. */
+function drawing(it) {
+  const { model, figure, field, heat, scaled, causal, bench, readout, tell, KINDS, views, place, values } = it;
   function paint() {
     const colours = figure.theme;
     for (const [key, { title, cells }] of Object.entries(views)) {
@@ -187,35 +220,38 @@ function render(context) {
       for (const x of list) if (Number.isFinite(x)) top = Math.max(top, Math.abs(x));
       cells.forEach((cell, c) => {
         const x = list[c];
-        if (!input) cell.textContent = key === "weights" && !mask[c] ? "0" : compact(x);
+        if (!input) cell.textContent = key === "weights" && !it.mask[c] ? "0" : compact(x);
         else if (cell !== document.activeElement) cell.value = brief(x);
-        else if (cell.getAttribute("aria-invalid") !== "true" && parseNumber(typed(x)) !== parseNumber(cell.value)) cell.value = typed(x);
+        else if (cell.getAttribute("aria-invalid") !== "true"
+          && parseNumber(typed(x)) !== parseNumber(cell.value)) cell.value = typed(x);
         if (key === "weights") {
           const t = Math.sqrt(x);
-          cell.style.background = mask[c] ? colours.ramp(t) : "";
-          cell.style.color = mask[c] ? colours.on(t) : "";
+          cell.style.background = it.mask[c] ? colours.ramp(t) : "";
+          cell.style.color = it.mask[c] ? colours.on(t) : "";
         } else if (Number.isFinite(x)) {
           cell.style.background = colours.signed(x, 1.5 * top); // pale: numbers are typed into these cells
           cell.style.color = colours.inkOnSigned(x, 1.5 * top);
         } else cell.style.background = cell.style.color = "";
-        if (key === "masked" || key === "weights") cell.classList.toggle("al-masked", !mask[c]);
+        if (key === "masked" || key === "weights") cell.classList.toggle("al-masked", !it.mask[c]);
         if (key === "masked") {
-          cell.setAttribute("aria-pressed", String(!mask[c]));
-          cell.setAttribute("aria-label", `${place(key, Math.floor(c / given.L), c % given.L)}: ${mask[c] ? nice(x, 2) : "masked"}`);
+          cell.setAttribute("aria-pressed", String(!it.mask[c]));
+          cell.setAttribute("aria-label",
+            `${place(key, Math.floor(c / it.given.L), c % it.given.L)}: ${it.mask[c] ? nice(x, 2) : "masked"}`);
         }
       });
     }
     heat.value = model.get("temperature");
     scaled.value = model.get("scaled");
     causal.value = model.get("causal");
-    if (document.activeElement !== field && words(field.value).join(" ") !== tokens.join(" ")) field.value = tokens.join(" ");
+    if (document.activeElement !== field && it.words(field.value).join(" ") !== it.tokens.join(" ")) field.value =
+      it.tokens.join(" ");
     if (pointed) explain(...pointed);
   }
 
   // ---- where a number comes from
   /** Cells that made a cell, as [matrix, row or null, column or null], and the sum, or words where there is none. */
   function origin(key, i, j) {
-    const { L, E, D, V } = given;
+    const { L, E, D, V } = it.given;
     const line = (m, columns, r) => Array.from({ length: columns }, (_, c) => values(m)[r * columns + c]);
     const column = (m, rows, columns, c) => Array.from({ length: rows }, (_, r) => values(m)[r * columns + c]);
     const sum = (a, b) => a.map((x, n) => `${factor(x)}·${factor(b[n])}`).join(" + ");
@@ -224,21 +260,26 @@ function render(context) {
     switch (key) {
       case "q": case "k": case "v": {
         const w = `w_${key}`, width = key === "v" ? V : D;
-        return { from: [["x", i, null], [w, null, j]], text: sum(line("x", E, i), column(w, E, width, j)), result: values(key)[i * width + j] };
+        return { from: [["x", i, null], [w, null, j]], text: sum(line("x", E, i), column(w, E, width, j)),
+          result: values(key)[i * width + j] };
       }
-      case "scores": return { from: [["q", i, null], ["k", j, null]], text: sum(line("q", D, i), line("k", D, j)), result: now.scores[c] };
-      case "scaled": return { from: [["scores", i, j]], text: model.get("scaled") ? `${nice(now.scores[c], 2)} / √${D}` : null, words: "not scaled, stays", result: now.scaled[c] };
-      case "masked": return { from: [["scaled", i, j]], words: mask[c] ? "may attend, stays" : "may not attend, becomes", result: now.masked[c] };
+      case "scores": return { from: [["q", i, null], ["k", j, null]], text: sum(line("q", D, i), line("k", D, j)),
+        result: it.now.scores[c] };
+      case "scaled": return { from: [["scores", i, j]], text: model.get("scaled")
+        ? `${nice(it.now.scores[c], 2)} / √${D}` : null, words: "not scaled, stays", result: it.now.scaled[c] };
+      case "masked": return { from: [["scaled", i, j]], words: it.mask[c] ? "may attend, stays"
+        : "may not attend, becomes", result: it.now.masked[c] };
       case "weights": {
         const power = (s) => (t === 1 ? `e^${factor(s)}` : `e^(${nice(s, 2)}/${t.toFixed(2)})`);
         const row = line("masked", L, i).filter(Number.isFinite);
         return {
           from: [["masked", i, null]],
-          text: mask[c] ? `${power(now.masked[c])} / (${row.map(power).join(" + ")})` : null,
-          words: row.length ? "masked, weighs" : "nothing to attend to, weighs", result: now.weights[c],
+          text: it.mask[c] ? `${power(it.now.masked[c])} / (${row.map(power).join(" + ")})` : null,
+          words: row.length ? "masked, weighs" : "nothing to attend to, weighs", result: it.now.weights[c],
         };
       }
-      case "output": return { from: [["weights", i, null], ["v", null, j]], text: sum(line("weights", L, i), column("v", L, V, j)), result: now.output[i * V + j] };
+      case "output": return { from: [["weights", i, null], ["v", null, j]],
+        text: sum(line("weights", L, i), column("v", L, V, j)), result: it.now.output[i * V + j] };
       default: return null;
     }
   }
@@ -254,10 +295,12 @@ function render(context) {
     cells[i * columns + j].closest("td").classList.add("al-to");
     for (const [m, row, column] of made.from)
       views[m].cells.forEach((cell, c) => {
-        if ((row === null || Math.floor(c / views[m].columns) === row) && (column === null || c % views[m].columns === column)) cell.closest("td").classList.add("al-from");
+        if ((row === null || Math.floor(c / views[m].columns) === row)
+          && (column === null || c % views[m].columns === column)) cell.closest("td").classList.add("al-from");
       });
     tell("");
-    readout.append(make("b", {}, place(key, i, j)), made.text ? ` = ${made.text} = ` : `: ${made.words} `, make("b", {}, nice(made.result, key === "weights" ? 3 : 2)));
+    readout.append(make("b", {}, place(key, i, j)), made.text ? ` = ${made.text} = ` : `: ${made.words} `,
+      make("b", {}, nice(made.result, key === "weights" ? 3 : 2)));
   }
   function clear() {
     pointed = null;
@@ -273,19 +316,23 @@ function render(context) {
     if (!KINDS[cell[0]].trait) explain(...cell);
     else if (event.type === "focusin") {
       clear();
-      event.target.value = typed(given[cell[0]][indexOf(event.target)]);
+      event.target.value = typed(it.given[cell[0]][it.indexOf(event.target)]);
       event.target.select(); // the first digit takes the place of the old number
       tell(`${place(...cell)}: type a number, or press ↑ ↓ to change it by 0.1 (with Shift by 1).`);
     }
   };
   figure.listen(bench, "pointerover", show);
   figure.listen(bench, "focusin", show);
+  Object.assign(it, { paint, clear });
+}
 
-  // ---- edits
+/** A number, changed by hand. */
+function edits(it) {
+  const { model, figure, bench, tell, KINDS, views, place, clear } = it;
   function setNumber(key, c, value) {
-    const next = given[key].slice();
+    const next = it.given[key].slice();
     next[c] = value;
-    given[key] = next;
+    it.given[key] = next;
     figure.push(key, pack([views[key].rows, views[key].columns], next));
   }
   const indexOf = (node) => Number(node.dataset.row) * views[node.dataset.matrix].columns + Number(node.dataset.column);
@@ -293,7 +340,8 @@ function render(context) {
     const key = node.dataset.matrix, i = Number(node.dataset.row), j = Number(node.dataset.column);
     node.setAttribute("aria-invalid", "true");
     clear();
-    tell(`“${shorten(node.value, 20)}” ${why}: ${place(key, i, j)} stays ${typed(given[key][indexOf(node)])}.`, true);
+    tell(`“${shorten(node.value, 20)}” ${why}: ${place(key, i, j)} stays ${typed(it.given[key][indexOf(node)])}.`,
+      true);
   };
   figure.listen(bench, "input", (event) => {
     const node = event.target;
@@ -310,7 +358,7 @@ function render(context) {
     const node = event.target;
     if (!node.matches?.("input.al-number")) return;
     node.removeAttribute("aria-invalid");
-    node.value = brief(given[node.dataset.matrix][indexOf(node)]);
+    node.value = brief(it.given[node.dataset.matrix][indexOf(node)]);
   });
   figure.listen(bench, "keydown", (event) => {
     const node = event.target, key = node.dataset?.matrix;
@@ -319,13 +367,15 @@ function render(context) {
     if (KINDS[key].trait) {
       const by = { ArrowUp: 0.1, ArrowDown: -0.1 }[event.key];
       if (by) {
-        const value = Math.max(-LARGEST, Math.min(LARGEST, given[key][indexOf(node)] + by * (event.shiftKey ? 10 : 1)));
+        const value = Math.max(-LARGEST,
+          Math.min(LARGEST, it.given[key][indexOf(node)] + by * (event.shiftKey ? 10 : 1)));
         node.value = typed(value);
         node.dispatchEvent(new Event("input", { bubbles: true }));
       } else if (event.key === "Enter") cells[((i + 1) % rows) * columns + j].focus();
       else return;
     } else {
-      const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1], Home: [i, 0], End: [i, columns - 1] }[event.key];
+      const to = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
+        Home: [i, 0], End: [i, columns - 1] }[event.key];
       if (!to) return;
       const next = cells[Math.max(0, Math.min(rows - 1, to[0])) * columns + Math.max(0, Math.min(columns - 1, to[1]))];
       node.tabIndex = -1; // one stop for the Tab key in each matrix
@@ -337,49 +387,60 @@ function render(context) {
   figure.listen(bench, "click", (event) => {
     const node = event.target.closest(".al-mask-cell");
     if (!node) return;
-    const next = mask.slice(), preset = presetMask(model.get("causal") ? "causal" : "none", given.L, given.L);
+    const next = it.mask.slice(), preset = presetMask(model.get("causal") ? "causal" : "none", it.given.L, it.given.L);
     next[indexOf(node)] ^= 1;
-    figure.push("edited", next.every((m, c) => m === preset[c]) ? null : pack([given.L, given.L], next));
+    figure.push("edited", next.every((m, c) => m === preset[c]) ? null : pack([it.given.L, it.given.L], next));
   });
+  Object.assign(it, { indexOf });
+}
 
-  // ---- the sentence
+/** A sentence, changed: known words keep their vectors. */
+function retyping(it) {
+  const { figure, remembered, field, hint, tell, clear } = it;
   const words = (text) => text.trim().split(/\s+/).filter(Boolean);
   function remember() {
     const seen = new Map();
-    tokens.forEach((t, i) => {
+    it.tokens.forEach((t, i) => {
       const n = seen.get(t) ?? 0;
       seen.set(t, n + 1);
-      remembered.set(`${t}#${n}`, Array.from(given.x.subarray(i * given.E, (i + 1) * given.E)));
+      remembered.set(`${t}#${n}`, Array.from(it.given.x.subarray(i * it.given.E, (i + 1) * it.given.E)));
     });
   }
   figure.listen(field, "input", () => {
     const all = words(field.value), next = all.slice(0, MOST_TOKENS);
-    if (!next.length) return tell(`The sentence is empty: type at least one word. The figure keeps “${shorten(tokens.join(" "), 60)}”.`, true);
+    if (!next.length) return tell(
+      `The sentence is empty: type at least one word. The figure keeps “${shorten(it.tokens.join(" "), 60)}”.`, true);
     clear();
     remember();
-    const seen = new Map(), x = new Float32Array(next.length * given.E);
+    const seen = new Map(), x = new Float32Array(next.length * it.given.E);
     next.forEach((t, i) => {
       const n = seen.get(t) ?? 0;
       seen.set(t, n + 1);
       const old = remembered.get(`${t}#${n}`) ?? remembered.get(`${t}#0`);
-      x.set(old?.length === given.E ? old : wordVector(t, given.E), i * given.E);
+      x.set(old?.length === it.given.E ? old : wordVector(t, it.given.E), i * it.given.E);
     });
-    if (next.length !== tokens.length) figure.push("edited", null);
+    if (next.length !== it.tokens.length) figure.push("edited", null);
     figure.push("tokens", next);
-    figure.push("x", pack([next.length, given.E], x));
+    figure.push("x", pack([next.length, it.given.E], x));
     if (all.length > MOST_TOKENS) tell(`The first ${MOST_TOKENS} words are shown.`, true);
     else tell("A new word gets a small vector made from its letters. Edit it in X.");
   });
-  figure.listen(field, "blur", () => { if (!words(field.value).length) { field.value = tokens.join(" "); tell(hint); } });
+  figure.listen(field, "blur", () => {
+    if (!words(field.value).length) { field.value = it.tokens.join(" "); tell(hint); }
+  });
+  Object.assign(it, { words });
+}
 
-  // ---- life
+/** What happens when something changes. */
+function life(it) {
+  const { model, INPUTS, CHOICES, figure, bench, hint, tell, views, read, update, paint } = it;
   let width = 0;
   /** W above Q and X left of Q, as one multiplies on paper, where there is room for it. */
   function layout() {
     if (!width) return;
     const probe = views.x.cells[0].closest("td"), cell = probe.offsetWidth + 2;
     const label = Math.max(...[...views.x.node.querySelectorAll("th")].map((th) => th.offsetWidth)) + 4;
-    const { L, E, D, V } = given, gap = 22;
+    const { L, E, D, V } = it.given, gap = 22;
     const first = label + (E + 2 * D + V) * cell + 3 * 16, last = label + V * cell;
     const second = (columns) => label + columns * L * cell + (columns - 1) * gap + (columns === 1 ? 0 : 4);
     bench.dataset.pairs = width >= label + (D + Math.max(D, V)) * cell + 24 ? "2" : "1";
@@ -387,6 +448,7 @@ function render(context) {
     bench.dataset.layout = width >= first ? "paper" : "stacked";
     bench.dataset.chain = !abreast && width >= second(4) ? "4" : width >= second(2) ? "2" : "1";
   }
+  Object.assign(it, { layout, numbers });
   update();
   tell(hint);
   figure.onTheme(() => figure.schedule(paint));
@@ -399,15 +461,24 @@ function render(context) {
 
   function numbers() {
     read();
-    const { L, E, D, V } = given, square = (m) => nested(m, L, L);
+    const { L, E, D, V } = it.given, square = (m) => nested(m, L, L);
     return {
-      tokens: [...tokens], x: nested(given.x, L, E), w_q: nested(given.w_q, E, D), w_k: nested(given.w_k, E, D), w_v: nested(given.w_v, E, V),
-      q: nested(now.q, L, D), k: nested(now.k, L, D), v: nested(now.v, L, V),
-      scores: square(now.scores), scaledScores: square(now.scaled), masked: square(now.masked), weights: square(now.weights),
-      output: nested(now.output, L, V), mask: square(mask).map((row) => row.map(Boolean)),
-      temperature: model.get("temperature"), scaled: model.get("scaled"), causal: model.get("causal"), entropy: [...now.bits], rowSums: [...now.sums],
+      tokens: [...it.tokens], x: nested(it.given.x, L, E), w_q: nested(it.given.w_q, E, D),
+        w_k: nested(it.given.w_k, E, D), w_v: nested(it.given.w_v, E, V),
+      q: nested(it.now.q, L, D), k: nested(it.now.k, L, D), v: nested(it.now.v, L, V),
+      scores: square(it.now.scores), scaledScores: square(it.now.scaled), masked: square(it.now.masked),
+        weights: square(it.now.weights),
+      output: nested(it.now.output, L, V), mask: square(it.mask).map((row) => row.map(Boolean)),
+      temperature: model.get("temperature"), scaled: model.get("scaled"), causal: model.get("causal"),
+        entropy: [...it.now.bits], rowSums: [...it.now.sums],
     };
   }
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [inputs, threeSteps, matrices, dataOf, drawing, edits, retyping, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

@@ -32,7 +32,8 @@ export function beamSearch(tree, width, alpha) {
     }
   }
   if (!endings.length && steps.length)
-    for (const i of steps.at(-1).kept) endings.push({ node: i, total: totals[i], score: totals[i] / penalise(steps.length, alpha) });
+    for (const i of steps.at(-1).kept) endings.push(
+      { node: i, total: totals[i], score: totals[i] / penalise(steps.length, alpha) });
   endings.sort((a, b) => b.score - a.score);
   return { steps, endings: endings.slice(0, width), totals };
 }
@@ -69,23 +70,30 @@ function render(context) {
   const knobs = () => [model.get("width"), model.get("length_penalty"), model.get("shown")];
   const figure = frame(context, { name: "beam-tree", numbers: () => compute(tree(), ...knobs()) });
 
-  const width = slider({ label: "Beams K", min: 1, max: model.get("widest"), step: 1, value: model.get("width"), input: (k) => figure.push("width", k) });
-  const alpha = slider({ label: "Length penalty α", min: 0, max: 2, step: 0.1, value: model.get("length_penalty"), format: (a) => nice(a, 1), input: (a) => figure.push("length_penalty", a) });
+  const width = slider({ label: "Beams K", min: 1, max: model.get("widest"), step: 1, value: model.get("width"),
+    input: (k) => figure.push("width", k) });
+  const alpha = slider({ label: "Length penalty α", min: 0, max: 2, step: 0.1, value: model.get("length_penalty"),
+    format: (a) => nice(a, 1), input: (a) => figure.push("length_penalty", a) });
   const count = () => beamSearch(tree(), model.get("width"), model.get("length_penalty")).steps.length;
   const go = (steps) => {
     figure.push("shown", Math.max(0, Math.min(count(), steps)));
     const now = compute(tree(), ...knobs());
-    figure.say(`Step ${now.shown} of ${now.steps}. ${now.endings.length ? `Best ending so far: ${shorten(now.endings[0], 120)}.` : "Nothing has ended yet."}`);
+    const best = now.endings.length ? `Best ending so far: ${shorten(now.endings[0], 120)}.` : "Nothing has ended yet.";
+    figure.say(`Step ${now.shown} of ${now.steps}. ${best}`);
   };
   const at = () => Math.min(model.get("shown"), count());
   const back = button("◂ Back", () => go(at() - 1)), next = button("Next step ▸", () => go(at() + 1));
   const start = button("Start", () => go(0)), all = button("To the end", () => go(count()));
-  figure.controls.append(width, alpha, make("div.al-b-steps", { role: "group", "aria-label": "Steps of the search" }, start, back, next, all));
+  figure.controls.append(width, alpha, make("div.al-b-steps", { role: "group", "aria-label": "Steps of the search" },
+    start, back, next, all));
 
   const picture = svg("svg", { class: "al-b-tree", role: "img", "aria-label": "The tree of kept and dropped words" });
-  const scroll = make("div.al-b-scroll", { tabindex: 0, role: "region", "aria-label": "Search tree, scrolls sideways" }, picture);
+  const scroll = make("div.al-b-scroll",
+    { tabindex: 0, role: "region", "aria-label": "Search tree, scrolls sideways" }, picture);
   const status = make("div.al-b-status"), list = make("ol.al-b-endings"), greedy = make("div.al-b-greedy");
-  const legend = make("div.al-b-legend", {}, "Each box: a word, and log p of the whole beginning up to it. Thick: kept. Double: a finished sentence. Dashed with ✕: dropped.");
+  const legend = make("div.al-b-legend", {},
+    "Each box: a word, and log p of the whole beginning up to it. Thick: kept. Double: a finished sentence. Dashed " +
+      "with ✕: dropped.");
   figure.body.append(scroll, legend, make("div.al-readout", {}, status, list, greedy));
   let size = 680;
 
@@ -103,7 +111,8 @@ function render(context) {
     const column = 7.2 * em, box = 5.4 * em, high = 2.05 * em, rowGap = 2.5 * em, left = 0.4 * em, top = 1.7 * em;
     const rows = Math.max(2, ...steps.map((s) => s.kept.length + s.ended.length + s.dropped.length));
     const wide = Math.max(size - 2, left + (steps.length + 1) * column), tall = top + rows * rowGap + 0.4 * em;
-    for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall })) picture.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${tall}`, width: wide,
+      height: tall })) picture.setAttribute(key, value);
 
     // Winners' nodes, from the best ending back to the begin mark: only when the search is over.
     const winning = new Set();
@@ -116,15 +125,20 @@ function render(context) {
       const word = i === 0 ? "begin" : data.ended[i] ? "■ end" : shorten(visible(data.words[i]), 9);
       const node = svg("g", { class: `al-b-node al-b-${kind}${win ? " al-b-win" : ""}` },
         svg("rect", { x, y, width: i ? box : 3.9 * em, height: high, rx: 0.35 * em }));
-      if (kind === "ended") node.append(svg("rect", { x: x + 3, y: y + 3, width: box - 6, height: high - 6, rx: 0.25 * em, class: "al-b-inner" }));
-      node.append(svg("text", { x: x + (i ? box : 3.9 * em) / 2, y: y + (i ? 0.88 : 1.3) * em, class: "al-b-word" }, `${kind === "dropped" ? "✕ " : ""}${word}`));
+      if (kind === "ended") node.append(
+        svg("rect", { x: x + 3, y: y + 3, width: box - 6, height: high - 6, rx: 0.25 * em, class: "al-b-inner" }));
+      node.append(svg("text", { x: x + (i ? box : 3.9 * em) / 2, y: y + (i ? 0.88 : 1.3) * em, class: "al-b-word" },
+        `${kind === "dropped" ? "✕ " : ""}${word}`));
       if (i) node.append(svg("text", { x: x + box / 2, y: y + 1.75 * em, class: "al-b-log" }, nice(totals[i], 2)));
-      node.append(svg("title", {}, i ? `${shorten(spoken(data, i).join(" "), 200)}: log p ${nice(totals[i])}, this word p = ${nice(Math.exp(data.log_probabilities[i]))}` : "begin mark"));
+      node.append(svg("title", {}, i
+        ? `${shorten(spoken(data, i).join(" "), 200)}: log p ${nice(totals[i])}, this word p ` +
+          `= ${nice(Math.exp(data.log_probabilities[i]))}` : "begin mark"));
       boxes.push(node);
       if (i) {
         const from = place.get(data.parents[i]);
         const x1 = from.x + (data.parents[i] ? box : 3.9 * em), y1 = from.y + high / 2, y2 = y + high / 2;
-        edges.push(svg("path", { d: `M${x1} ${y1}C${x1 + 0.9 * em} ${y1} ${x - 0.9 * em} ${y2} ${x} ${y2}`, class: `al-b-edge al-b-${kind}${win ? " al-b-win" : ""}` }));
+        edges.push(svg("path", { d: `M${x1} ${y1}C${x1 + 0.9 * em} ${y1} ${x - 0.9 * em} ${y2} ${x} ${y2}`,
+          class: `al-b-edge al-b-${kind}${win ? " al-b-win" : ""}` }));
       }
     };
     draw(0, "kept");
@@ -137,13 +151,17 @@ function render(context) {
     });
     picture.replaceChildren(...edges, ...boxes);
 
-    status.textContent = now.shown === 0 ? "Before the first word there is one beginning: nothing." : now.shown < now.steps
-      ? `Step ${now.shown} of ${now.steps}: of all continuations the ${K === 1 ? "best one is" : `${K} best open ones are`} kept. Finished sentences so far:${now.endings.length ? "" : " none yet"}`
+    status.textContent = now.shown === 0 ? "Before the first word there is one beginning: nothing."
+      : now.shown < now.steps
+      ? `Step ${now.shown} of ${now.steps}: of all continuations the ${K === 1 ? "best one " +
+        "is" : `${K} best open ones are`} kept. Finished sentences so far:${now.endings.length ? "" : " none yet"}`
       : `Done after ${now.steps} steps. Finished sentences, best score first:`;
     list.replaceChildren(...now.endings.map((text, i) => make("li", {},
-      make("span.al-b-said", {}, `${i === 0 && now.shown === now.steps ? "★ " : ""}${shorten(text || "(nothing)", 160)}`),
+      make("span.al-b-said", {},
+        `${i === 0 && now.shown === now.steps ? "★ " : ""}${shorten(text || "(nothing)", 160)}`),
       make("span.al-b-score", {}, ` log p ${nice(now.logs[i], 2)} · score ${nice(now.scores[i], 2)}`))));
-    greedy.textContent = `Greedy (K = 1) says: ${shorten(now.greedy || "(nothing)", 160)} · log p ${nice(now.greedy_log, 2)}`;
+    greedy.textContent = `Greedy (K = 1) says: ${shorten(now.greedy || "(nothing)", 160)} · log ` +
+      `p ${nice(now.greedy_log, 2)}`;
   }
   paint();
   figure.on(["width", "length_penalty", "shown", "widest", ...KEYS], () => figure.schedule(paint));

@@ -9,7 +9,9 @@ const MOST = 60; // words; longer texts are refused with a sentence
 const SILENT = new Set(["<pad>", "<bos>", "<eos>"]);
 const count = (n, word) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ",")} ${word}${n === 1 ? "" : "s"}`;
 
-function render(context) {
+/** The models, made when first asked for, and what they say. */
+function models(it) {
+  const { context } = it;
   const { model } = context;
   const figure = frame(context, { name: "browser-translator", numbers });
 
@@ -31,15 +33,19 @@ function render(context) {
   let memo = { words: "", net: null, examples: null, temperature: 0, result: null };
   const nothing = { columns: [], said: [], summary: null, right: null, finished: true };
   function translation() {
-    const net = inUse(), { words } = readEnglish(model.get("text")), key = words.join(" "), examples = model.get("examples"), temperature = model.get("temperature");
-    if (memo.net === net && memo.words === key && memo.examples === examples && memo.temperature === temperature) return memo.result;
+    const net = inUse();
+    const { words } = readEnglish(model.get("text"));
+    const key = words.join(" "), examples = model.get("examples"), temperature = model.get("temperature");
+    if (memo.net === net && memo.words === key && memo.examples === examples
+      && memo.temperature === temperature) return memo.result;
     let result = nothing;
     if (words.length && words.length <= MOST) {
       const { steps, summary, finished } = net.greedy(words, { temperature });
       const example = examples.find((pair) => pair.source.join(" ") === key);
       const order = example ? inOrder(steps.filter((s) => !s.end).map((s) => s.text), example.target) : null;
       result = {
-        columns: [...words, "end"], odd: words.map((word) => !net.knows(word)), said: steps, summary: net.config.kind === "none" ? summary : null,
+        columns: [...words, "end"], odd: words.map((word) => !net.knows(word)), said: steps,
+          summary: net.config.kind === "none" ? summary : null,
         right: order?.right ?? null, found: order?.found ?? null, gold: example?.target ?? null, finished,
       };
     }
@@ -52,38 +58,58 @@ function render(context) {
   }
 
   function numbers() {
-    const result = translation(), shown = control.place(), said = result.said.slice(0, shown), { words, left } = readEnglish(model.get("text"));
-    const now = view.selected();
+    const result = translation();
+    const shown = it.control.place();
+    const said = result.said.slice(0, shown), { words, left } = readEnglish(model.get("text"));
+    const now = it.view.selected();
     return {
-      words: words.slice(0, MOST), left, unknown: unknown(), suggestions: Object.fromEntries(unknown().map((word) => [word, suggestions(word, vocabulary())])),
-      kind: inUse().config.kind, speed: model.get("speed"), temperature: model.get("temperature"), shown, total: result.said.length, finished: result.finished,
+      words: words.slice(0, MOST), left, unknown: unknown(),
+        suggestions: Object.fromEntries(unknown().map((word) => [word, suggestions(word, vocabulary())])),
+      kind: inUse().config.kind, speed: model.get("speed"), temperature: model.get("temperature"), shown,
+        total: result.said.length, finished: result.finished,
       french: said.filter(({ end }) => !end).map(({ text }) => text), translation: french(said),
       probability: said.map(({ probability }) => probability),
       weights: result.summary ? [] : said.map(({ weights }) => [...weights]),
-      summary: result.summary ?? [], selected: now, looked: now >= 0 && said[now]?.weights ? [...said[now].weights] : [],
+      summary: result.summary ?? [], selected: now, looked: now >= 0 && said[now]?.weights
+        ? [...said[now].weights] : [],
       gold: result.gold ? writeFrench(result.gold) : "", right: result.right ? result.right.slice(0, shown) : [],
     };
   }
   const french = (said) => writeFrench(said.filter(({ text }) => !SILENT.has(text)).map(({ text }) => text));
+  Object.assign(it, { model, figure, inUse, vocabulary, translation, unknown, french });
+}
 
-  // --- controls
-  const menu = choice({ label: "Example", options: [], value: "", input: (text) => { if (text) begin(text); } });
+/** What the reader can type, turn and switch. */
+function controls(it) {
+  const { model, figure, translation } = it;
+  const menu = choice({ label: "Example", options: [], value: "", input: (text) => { if (text) it.begin(text); } });
   menu.classList.add("al-av-menu");
-  const entry = make("input", { type: "text", "aria-label": "English sentence", autocomplete: "off", autocapitalize: "none", spellcheck: "false", placeholder: "Type an English sentence" });
-  const form = make("form.al-av-entry", { onsubmit: (event) => { event.preventDefault(); begin(entry.value); } }, entry, make("button.al-button", { type: "submit" }, "Translate"));
-  entry.addEventListener("change", () => { if (entry.value !== model.get("text")) begin(entry.value); });
-  const switched = toggle({ label: "Attention", value: model.get("attention"), input: (on) => figure.push("attention", on) });
-  const control = player(figure, model, { total: () => translation().said.length, unit: "words", moved: () => view.release() });
+  const entry = make("input", { type: "text", "aria-label": "English sentence", autocomplete: "off",
+    autocapitalize: "none", spellcheck: "false", placeholder: "Type an English sentence" });
+  const form = make("form.al-av-entry", { onsubmit: (event) => { event.preventDefault(); it.begin(entry.value); } },
+    entry, make("button.al-button", { type: "submit" }, "Translate"));
+  entry.addEventListener("change", () => { if (entry.value !== model.get("text")) it.begin(entry.value); });
+  const switched = toggle({ label: "Attention", value: model.get("attention"),
+    input: (on) => figure.push("attention", on) });
+  const control = player(figure, model, { total: () => translation().said.length, unit: "words",
+    moved: () => it.view.release() });
   const heat = slider({
     label: "Temperature τ", min: 0.05, max: 20, log: true, detents: [0.1, 1, 10], value: model.get("temperature"),
     format: (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2)), input: (t) => figure.push("temperature", t),
   });
   heat.classList.add("al-bt-heat");
   figure.controls.append(menu, switched, heat, form, control.node);
+  Object.assign(it, { menu, entry, switched, control, heat });
+}
 
-  const view = alignmentView(figure, { read: "English", spoken: "French", name: "word", one: "French word", quote: (text) => (text === "end" ? "the end" : `“${shorten(text, 30)}”`) });
+/** The words, the map, and what is said of them. */
+function body(it) {
+  const { model, figure, vocabulary, translation, unknown, menu, control } = it;
+  const view = alignmentView(figure, { read: "English", spoken: "French", name: "word", one: "French word",
+    quote: (text) => (text === "end" ? "the end" : `“${shorten(text, 30)}”`) });
   const note = make("div.al-av-note", { role: "status" });
-  const gold = make("div.al-av-words"), goldLine = make("div.al-av-line", {}, make("span.al-av-side", {}, "Reference"), gold);
+  const gold = make("div.al-av-words");
+  const goldLine = make("div.al-av-line", {}, make("span.al-av-side", {}, "Reference"), gold);
   const verdict = make("div.al-av-verdict");
   const list = make("p"), known = make("details.al-av-known", {}, make("summary"), list);
   figure.body.append(note, make("div.al-av-told", {}, ...view.words, goldLine, verdict, view.readout), view.map, known);
@@ -109,22 +135,30 @@ function render(context) {
 
   /** Sentences about the text: what could not be read, what the model never learned. Each is a list of parts. */
   function notes() {
-    const text = model.get("text"), { words, left } = readEnglish(text), lost = unknown(), trained = model.get("trained");
+    const text = model.get("text");
+    const { words, left } = readEnglish(text), lost = unknown(), trained = model.get("trained");
     const out = [];
-    if (!words.length) out.push([`${text.trim() ? "There is no English word in this." : "Nothing to translate yet."} Type a sentence, or choose an example.`]);
-    if (words.length > MOST) out.push([`This text has ${count(words.length, "word")}, too many to show: up to ${MOST}, please. Your text is still in the box.`]);
-    if (words.length && left.length) out.push([`Only letters and commas are read. Left out: ${left.slice(0, 8).join(" ")}${left.length > 8 ? " …" : ""}`]);
+    if (!words.length) out.push(
+      [`${text.trim() ? "There is no English word in this." : "Nothing to translate yet."} Type a sentence, or ` +
+        `choose an example.`]);
+    if (words.length > MOST) out.push(
+      [`This text has ${count(words.length, "word")}, too many to show: up to ${MOST}, please. Your text is still ` +
+        `in the box.`]);
+    if (words.length && left.length) out.push(
+      [`Only letters and commas are read. Left out: ${left.slice(0, 8).join(" ")}${left.length > 8 ? " …" : ""}`]);
     for (const word of lost.slice(0, 3)) {
       const close = suggestions(word, vocabulary());
       out.push([
         `“${shorten(word, 24)}” is a word the translators never met: they will guess. `,
-        ...(close.length ? ["Did you mean ", ...close.map((other) => button(other, () => replace(word, other))), "?"] : []),
+        ...(close.length ? ["Did you mean ", ...close.map((other) => button(other, () => replace(word, other))), "?"]
+          : []),
       ]);
     }
     if (lost.length > 3) out.push([`And ${count(lost.length - 3, "more word")} that they never met.`]);
     if (lost.length) out.push(["The words they know are listed at the end of this figure."]);
     if (trained && words.length > trained && words.length <= MOST)
-      out.push([`This sentence has ${count(words.length, "word")}, but the longest one in training had ${trained}. Expect mistakes: nobody taught the models to go on.`]);
+      out.push([`This sentence has ${count(words.length, "word")}, but the longest one in training had ${trained}. ` +
+        `Expect mistakes: nobody taught the models to go on.`]);
     if (!translation().finished) out.push(["The model never said that its sentence ends, so it was stopped."]);
     return out.map((parts) => make("p", {}, ...parts));
   }
@@ -132,12 +166,20 @@ function render(context) {
     const apart = model.get("text").normalize("NFC").split(/(\p{L}+)/gu);
     begin(apart.map((part) => (part.toLowerCase() === word ? other : part)).join(""));
   }
+  Object.assign(it, { view, note, gold, goldLine, verdict, begin, fillMenu, fillKnown, notes });
+}
 
-  let noted = "";
+/** Notes, gold, and the rest. */
+function painting(it) {
+  const {
+    model, figure, inUse, translation, french, menu, entry, switched, control, heat, view, note, gold,
+    goldLine, verdict, notes,
+  } = it;
+  Object.assign(it, { noted: "" });
   function paintNote() {
     const key = `${model.get("text")}\n${inUse().config.kind}\n${model.get("trained")}\n${translation().finished}`;
-    if (key === noted) return;
-    noted = key;
+    if (key === it.noted) return;
+    it.noted = key;
     const parts = notes();
     note.replaceChildren(...parts);
     note.hidden = parts.length === 0;
@@ -166,7 +208,8 @@ function render(context) {
     const result = translation(), shown = control.place(), text = model.get("text");
     if (entry.value !== text && document.activeElement !== entry) entry.value = text;
     const words = readEnglish(text).words.join(" ").replaceAll(" ,", ",");
-    menu.value = model.get("examples").some(({ source }) => source.join(" ").replaceAll(" ,", ",") === words) ? words : "";
+    menu.value = model.get("examples").some(({ source }) => source.join(" ").replaceAll(" ,", ",") === words)
+      ? words : "";
     switched.hidden = !model.get("attending")?.arrays || !model.get("fixed")?.arrays;
     if (switched.value !== model.get("attention")) switched.value = model.get("attention");
     heat.hidden = inUse().config.kind === "none"; // nothing to look at, nothing to heat
@@ -176,9 +219,16 @@ function render(context) {
     paintGold(result, shown);
     view.show(result, shown);
     const done = result.said.length > 0 && shown === result.said.length ? french(result.said) : "";
-    if (done && done !== spoken) figure.say(`${inUse().config.kind === "none" ? "Without attention" : "With attention"}: ${done}.`);
+    if (done && done !== spoken) figure.say(
+      `${inUse().config.kind === "none" ? "Without attention" : "With attention"}: ${done}.`);
     spoken = done;
   }
+  Object.assign(it, { paint });
+}
+
+/** What happens when something changes. */
+function life(it) {
+  const { model, figure, entry, fillMenu, fillKnown, paint } = it;
   entry.value = model.get("text");
   fillMenu();
   fillKnown();
@@ -187,7 +237,13 @@ function render(context) {
   figure.on("text", () => { entry.value = model.get("text"); repaint(); });
   figure.on(["attention", "shown", "speed", "temperature", "trained"], repaint);
   figure.on("examples", () => { fillMenu(); repaint(); });
-  figure.on(["attending", "fixed"], () => { fillKnown(); noted = ""; repaint(); });
+  figure.on(["attending", "fixed"], () => { fillKnown(); it.noted = ""; repaint(); });
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [models, controls, body, painting, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

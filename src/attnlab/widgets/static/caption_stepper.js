@@ -31,7 +31,9 @@ export function look(scene, word, temperature) {
   };
 }
 
-function render(context) {
+/** What is looked at, and the controls: whatever the reader does, the playing stops. */
+function controls(it) {
+  const { context } = it;
   const { model } = context;
   const sceneNow = () => model.get("scenes")[model.get("scene")];
   const wordNow = () => Math.min(model.get("word"), sceneNow().words.length - 1);
@@ -41,7 +43,8 @@ function render(context) {
     numbers: () => {
       const now = lookNow(), [rows, columns] = sceneNow().grid;
       return {
-        scene: model.get("scene"), word: wordNow(), said: sceneNow().words[wordNow()], temperature: model.get("temperature"),
+        scene: model.get("scene"), word: wordNow(), said: sceneNow().words[wordNow()],
+          temperature: model.get("temperature"),
         weights: nested(now.weights, rows, columns), peak: now.peak, largest: now.largest, entropy: now.bits,
         inside: now.inside, hit: now.hit === null ? "no object word" : now.hit ? "inside" : "outside",
       };
@@ -49,11 +52,12 @@ function render(context) {
   });
 
   // ---- controls; whatever the reader does, the playing stops
-  const by = (key, value) => { stop(); figure.push(key, value); };
+  const by = (key, value) => { it.stop(); figure.push(key, value); };
   const go = (word) => { const last = sceneNow().words.length - 1; by("word", Math.max(0, Math.min(last, word))); };
-  const titles = () => model.get("scenes").map((scene, i) => [i, `${i + 1}: ${shorten(visible(scene.words.join(" ")), 44)}`]);
+  const titles = () => model.get("scenes").map(
+    (scene, i) => [i, `${i + 1}: ${shorten(visible(scene.words.join(" ")), 44)}`]);
   const which = choice({ label: "Picture", options: titles(), value: model.get("scene"), input: (v) => {
-    stop();
+    it.stop();
     model.set("word", 0);
     figure.push("scene", Number(v));
   } });
@@ -61,32 +65,47 @@ function render(context) {
     label: "Temperature τ", min: 0.1, max: 10, log: true, detents: PRESETS, value: model.get("temperature"),
     format: (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2)), input: (t) => by("temperature", t),
   });
-  const figures = toggle({ label: "Weights in %", value: model.get("show_numbers"), input: (v) => by("show_numbers", v) });
+  const figures = toggle({ label: "Weights in %", value: model.get("show_numbers"),
+    input: (v) => by("show_numbers", v) });
   const back = button("◀", () => go(wordNow() - 1), { "aria-label": "Previous word" });
   const next = button("▶", () => go(wordNow() + 1), { "aria-label": "Next word" });
-  const play = button("Play", () => (timer ? stop() : start()), { "aria-label": "Play the caption", "aria-pressed": "false" });
+  const play = button("Play", () => (it.timer ? it.stop() : it.start()),
+    { "aria-label": "Play the caption", "aria-pressed": "false" });
   figure.controls.append(which, heat, figures);
+  Object.assign(it, {
+    model, sceneNow, wordNow, lookNow, figure, go, titles, which, heat, figures, back, next,
+    play,
+  });
+}
 
-  // ---- body
+/** The picture and the words beside it. */
+function body(it) {
+  const { figure, back, next, play } = it;
   const canvas = make("canvas");
   const map = make("div.al-cs-map", {
-    role: "application", tabindex: 0, "aria-label": "The picture with the attention weights. Arrow keys go from cell to cell.",
+    role: "application", tabindex: 0,
+      "aria-label": "The picture with the attention weights. Arrow keys go from cell to cell.",
   }, canvas);
   const chips = make("div.al-cs-words", { role: "group", "aria-label": "Words of the caption" });
   const verdict = make("p.al-cs-verdict");
   const readout = make("div.al-readout");
   const legend = make("p.al-cs-legend", {},
     make("span.al-cs-key.al-cs-peak", { "aria-hidden": "true" }), " largest weight  ",
-    make("span.al-cs-key.al-cs-box", { "aria-hidden": "true" }), " where the named object is (the model never saw this)");
+    make("span.al-cs-key.al-cs-box", { "aria-hidden": "true" }),
+      " where the named object is (the model never saw this)");
   const side = make("div.al-cs-side", {},
     make("div.al-cs-steps", {}, back, next, play), chips, verdict, readout, legend);
   figure.body.append(make("div.al-cs-layout", {}, map, side));
+  Object.assign(it, { canvas, map, chips, verdict, readout });
+}
 
-  // ---- playing
-  let timer = 0;
+/** One word after the other. */
+function playing(it) {
+  const { sceneNow, wordNow, figure, play } = it;
+  Object.assign(it, { timer: 0 });
   function start() {
     if (wordNow() >= sceneNow().words.length - 1) figure.push("word", 0);
-    timer = setInterval(() => {
+    it.timer = setInterval(() => {
       const last = sceneNow().words.length - 1;
       if (wordNow() < last) figure.push("word", wordNow() + 1);
       if (wordNow() >= last) stop();
@@ -94,17 +113,21 @@ function render(context) {
     pressed();
   }
   function stop() {
-    clearInterval(timer);
-    timer = 0;
+    clearInterval(it.timer);
+    it.timer = 0;
     pressed();
   }
   function pressed() {
-    play.textContent = timer ? "Pause" : "Play";
-    play.setAttribute("aria-pressed", String(Boolean(timer)));
+    play.textContent = it.timer ? "Pause" : "Play";
+    play.setAttribute("aria-pressed", String(Boolean(it.timer)));
   }
-  figure.cleanup(() => clearInterval(timer));
+  figure.cleanup(() => clearInterval(it.timer));
+  Object.assign(it, { start, stop });
+}
 
-  // ---- the picture
+/** The picture, with the weights laid over it. */
+function picturing(it) {
+  const { model, sceneNow, lookNow, figure, canvas } = it;
   const images = new Map();
   function imageOf(address) {
     if (!images.has(address)) {
@@ -117,7 +140,7 @@ function render(context) {
   }
   figure.cleanup(() => { for (const image of images.values()) image.onload = null; });
 
-  let width = 0, active = null, made = "";
+  Object.assign(it, { width: 0, active: null, made: "" });
   const outline = (ctx, x, y, w, h, { dash = [], colour }) => {
     ctx.setLineDash([]);
     ctx.lineWidth = 5;
@@ -131,9 +154,9 @@ function render(context) {
   };
 
   function paint() {
-    if (!width) return;
+    if (!it.width) return;
     const scene = sceneNow(), now = lookNow(), [rows, columns] = scene.grid;
-    const wide = Math.min(width, SIDE), high = (wide * scene.size[1]) / scene.size[0];
+    const wide = Math.min(it.width, SIDE), high = (wide * scene.size[1]) / scene.size[0];
     const ctx = context2d(canvas, wide, high);
     const cw = wide / columns, ch = high / rows, scale = wide / scene.size[0];
     ctx.clearRect(0, 0, wide, high);
@@ -148,19 +171,26 @@ function render(context) {
     ctx.strokeStyle = "rgba(255, 255, 255, 0.14)";
     ctx.lineWidth = 1;
     ctx.beginPath();
-    for (let i = 1; i < rows; i++) { ctx.moveTo(0, Math.round(i * ch) + 0.5); ctx.lineTo(wide, Math.round(i * ch) + 0.5); }
-    for (let j = 1; j < columns; j++) { ctx.moveTo(Math.round(j * cw) + 0.5, 0); ctx.lineTo(Math.round(j * cw) + 0.5, high); }
+    for (let i = 1; i < rows; i++) {
+      ctx.moveTo(0, Math.round(i * ch) + 0.5);
+      ctx.lineTo(wide, Math.round(i * ch) + 0.5);
+    }
+    for (let j = 1; j < columns; j++) {
+      ctx.moveTo(Math.round(j * cw) + 0.5, 0);
+      ctx.lineTo(Math.round(j * cw) + 0.5, high);
+    }
     ctx.stroke();
     for (const [left, top, right, bottom] of now.boxes)
-      outline(ctx, left * scale, top * scale, (right - left) * scale, (bottom - top) * scale, { dash: [7, 5], colour: "#ffffff" });
+      outline(ctx, left * scale, top * scale, (right - left) * scale, (bottom - top) * scale,
+        { dash: [7, 5], colour: "#ffffff" });
     outline(ctx, now.peak[1] * cw, now.peak[0] * ch, cw, ch, { colour: figure.theme.peak });
     if (model.get("show_numbers")) paintNumbers(ctx, now, cw, ch, columns);
-    if (active) {
+    if (it.active) {
       ctx.lineWidth = 2;
       ctx.strokeStyle = figure.theme.trail;
-      ctx.strokeRect(active[1] * cw + 3, active[0] * ch + 3, cw - 6, ch - 6);
+      ctx.strokeRect(it.active[1] * cw + 3, it.active[0] * ch + 3, cw - 6, ch - 6);
     }
-    words(scene, now);
+    it.words(scene, now);
   }
 
   function paintNumbers(ctx, now, cw, ch, columns) {
@@ -177,13 +207,18 @@ function render(context) {
       ctx.fillText((100 * w).toFixed(0), x, y);
     });
   }
+  Object.assign(it, { images, paint });
+}
 
-  // ---- words
+/** The words that were said. */
+function telling(it) {
+  const { model, wordNow, go, which, heat, figures, back, next, chips, verdict, readout } = it;
   function words(scene, now) {
     const word = wordNow(), key = `${model.get("scene")} ${scene.words.length}`;
-    if (made !== key) {
-      made = key;
-      chips.replaceChildren(...scene.words.map((text, i) => button(shorten(visible(text), 16), () => go(i), { title: shorten(text, 200) })));
+    if (it.made !== key) {
+      it.made = key;
+      chips.replaceChildren(...scene.words.map((text, i) => button(shorten(visible(text), 16), () => go(i),
+        { title: shorten(text, 200) })));
     }
     [...chips.children].forEach((chip, i) => {
       chip.setAttribute("aria-pressed", String(i === word));
@@ -191,7 +226,8 @@ function render(context) {
       chip.classList.toggle("al-cs-wrong", scene.right.length > 0 && scene.right[i] !== scene.words[i]);
     });
     const same = scene.right.length === scene.words.length && scene.right.every((w, i) => w === scene.words[i]);
-    verdict.textContent = !scene.right.length ? "" : same ? "✓ The whole caption is right." : `✗ Right would be: ${shorten(visible(scene.right.join(" ")), 120)}`;
+    verdict.textContent = !scene.right.length ? "" : same ? "✓ The whole caption is right."
+      : `✗ Right would be: ${shorten(visible(scene.right.join(" ")), 120)}`;
     back.disabled = word === 0;
     next.disabled = word === scene.words.length - 1;
     if (which.value !== String(model.get("scene"))) which.value = model.get("scene");
@@ -199,20 +235,27 @@ function render(context) {
     figures.value = model.get("show_numbers");
     const cells = scene.grid[0] * scene.grid[1];
     const lines = [
-      `Before “${shorten(visible(scene.words[word]), 24)}”: largest weight ${nice(now.largest)} in row ${now.peak[0] + 1}, column ${now.peak[1] + 1}` +
+      `Before “${shorten(visible(scene.words[word]), 24)}”: largest weight ${nice(now.largest)} in ` +
+        `row ${now.peak[0] + 1}, column ${now.peak[1] + 1}` +
         (now.hit === null ? "." : `, ${now.hit ? "inside" : "outside"} the box.`),
-      now.hit === null ? "This word names no object: no box." : `${nice(100 * now.inside, 0)} % of the weight lies inside.`,
+      now.hit === null ? "This word names no object: no box."
+        : `${nice(100 * now.inside, 0)} % of the weight lies inside.`,
       `Entropy ${nice(now.bits, 2)} bits (all ${cells} cells alike: ${nice(Math.log2(cells), 2)}).`,
-      active ? `Row ${active[0] + 1}, column ${active[1] + 1}: weight ${nice(now.weights[active[0] * scene.grid[1] + active[1]], 4)}.`
+      it.active ? `Row ${it.active[0] + 1}, column ${it.active[1] + 1}: ` +
+        `weight ${nice(now.weights[it.active[0] * scene.grid[1] + it.active[1]], 4)}.`
         : "Point at a cell, or use the arrow keys on the picture, for its weight.",
     ];
     readout.replaceChildren(...lines.map((line) => make("div", {}, line)));
   }
+  Object.assign(it, { words });
+}
 
-  // ---- pointing at cells
+/** Pointing at cells. */
+function pointing(it) {
+  const { sceneNow, lookNow, figure, canvas, map, paint } = it;
   const point = (cell) => {
-    if (String(cell) === String(active)) return;
-    active = cell;
+    if (String(cell) === String(it.active)) return;
+    it.active = cell;
     figure.schedule(paint);
   };
   const cellAt = (event) => {
@@ -225,23 +268,27 @@ function render(context) {
   figure.listen(canvas, "pointerdown", (event) => point(cellAt(event)));
   figure.listen(canvas, "pointerleave", (event) => { if (event.pointerType !== "touch") point(null); });
   figure.listen(map, "keydown", (event) => {
-    const [rows, columns] = sceneNow().grid, [i, j] = active ?? lookNow().peak;
+    const [rows, columns] = sceneNow().grid, [i, j] = it.active ?? lookNow().peak;
     const moves = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1] };
     if (event.key in moves) {
       const [row, column] = moves[event.key];
       point([Math.max(0, Math.min(rows - 1, row)), Math.max(0, Math.min(columns - 1, column))]);
-      figure.say(`Row ${active[0] + 1}, column ${active[1] + 1}: weight ${nice(lookNow().weights[active[0] * columns + active[1]])}`);
-    } else if (event.key === "Escape" && active) point(null);
+      figure.say(`Row ${it.active[0] + 1}, column ${it.active[1] + 1}: ` +
+        `weight ${nice(lookNow().weights[it.active[0] * columns + it.active[1]])}`);
+    } else if (event.key === "Escape" && it.active) point(null);
     else return;
     event.preventDefault();
   });
+}
 
-  // ---- life
+/** What happens when something changes. */
+function life(it) {
+  const { sceneNow, wordNow, lookNow, figure, titles, which, stop, images, paint } = it;
   figure.onTheme(() => figure.schedule(paint));
   figure.onResize((w) => {
     const narrow = w < 640;
     figure.body.firstChild.dataset.narrow = String(narrow);
-    width = narrow ? Math.floor(w) - 2 : Math.min(SIDE, Math.floor(w * 0.5));
+    it.width = narrow ? Math.floor(w) - 2 : Math.min(SIDE, Math.floor(w * 0.5));
     paint();
   });
   const speak = () => {
@@ -249,15 +296,21 @@ function render(context) {
     figure.say(`${shorten(visible(sceneNow().words[wordNow()]), 30)}: largest weight ${nice(now.largest)}` +
       (now.hit === null ? "" : now.hit ? ", inside the box" : ", outside the box"));
   };
-  figure.on(["word", "scene"], () => { active = null; figure.schedule(paint); figure.schedule(speak); });
+  figure.on(["word", "scene"], () => { it.active = null; figure.schedule(paint); figure.schedule(speak); });
   figure.on(["temperature", "show_numbers"], () => figure.schedule(paint));
   figure.on("scenes", () => {
     stop();
     images.clear();
-    made = "";
+    it.made = "";
     which.fill(titles());
     figure.schedule(paint);
   });
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [controls, body, playing, picturing, telling, pointing, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

@@ -7,7 +7,8 @@ import { context2d, svg } from "./kit.js";
  */
 export function chart({ wide, high, em, x, y, xTicks = [], yTicks = [], xName = "", label = "", right = 0.8 }) {
   const box = { left: 2.9 * em, right: wide - right * em, top: 0.8 * em, bottom: high - (xName ? 3 : 1.9) * em };
-  const node = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img", "aria-label": label, class: "al-chart" });
+  const node = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img",
+    "aria-label": label, class: "al-chart" });
   const px = (v) => box.left + ((v - x[0]) / (x[1] - x[0] || 1)) * (box.right - box.left);
   const py = (v) => box.bottom - ((v - y[0]) / (y[1] - y[0] || 1)) * (box.bottom - box.top);
   const text = (at, up, words, anchor = "middle", kind = "al-c-tick") =>
@@ -28,7 +29,8 @@ export function chart({ wide, high, em, x, y, xTicks = [], yTicks = [], xName = 
   return {
     node, box, x: px, y: py, text, rule,
     line: (points, attributes = {}) => node.append(svg("path", {
-      d: points.map(([u, v], i) => `${i ? "L" : "M"}${px(u).toFixed(2)} ${py(v).toFixed(2)}`).join(""), fill: "none", ...attributes,
+      d: points.map(([u, v], i) => `${i ? "L" : "M"}${px(u).toFixed(2)} ${py(v).toFixed(2)}`).join(""),
+        fill: "none", ...attributes,
     })),
     dot: (u, v, attributes = {}) => node.append(svg("circle", { cx: px(u), cy: py(v), r: 0.38 * em, ...attributes })),
   };
@@ -36,7 +38,8 @@ export function chart({ wide, high, em, x, y, xTicks = [], yTicks = [], xName = 
 
 /** Round numbers from 0 to about `last`, at most `most` of them. */
 export function roundTicks(last, most = 6) {
-  const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 40, 50, 64, 100, 128, 200, 256, 500, 512].find((s) => last / s < most) ?? 1024;
+  const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 40, 50, 64, 100, 128, 200, 256, 500,
+    512].find((s) => last / s < most) ?? 1024;
   return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
 }
 
@@ -63,7 +66,8 @@ export function onPress(figure, canvas, size, chosen) {
   const tell = (event) => {
     const place = canvas.getBoundingClientRect(), [rows, columns] = size();
     const at = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    chosen(at((event.clientY - place.top) / place.height, rows), at((event.clientX - place.left) / place.width, columns));
+    chosen(at((event.clientY - place.top) / place.height, rows),
+      at((event.clientX - place.left) / place.width, columns));
   };
   figure.listen(canvas, "pointerdown", (event) => {
     pressed = true;

@@ -106,12 +106,14 @@ function render(context) {
     place.replaceChildren(make("div.al-ch-tokens", {}, ...nodes));
     const letters = [...model.get("text").replace(/\s+/g, "")].length;
     words.textContent = now.count
-      ? `${now.count} tokens for ${letters} letters, ${nice(letters / now.count, 1)} letters a token. ${WORD_START} marks the beginning of a word.`
+      ? `${now.count} tokens for ${letters} letters, ${nice(letters / now.count, 1)} letters a ` +
+        `token. ${WORD_START} marks the beginning of a word.`
       : "There is nothing to chop: type a text above.";
   }
   function paintPicture(now) {
     const { shape, data } = held("picture"), size = shape[1], p = model.get("patch"), across = size / p;
-    const room = Math.min(340, place.clientWidth || 340), gap = across > 16 ? 1 : 3, cell = (room - gap * (across - 1)) / across;
+    const room = Math.min(340, place.clientWidth || 340);
+    const gap = across > 16 ? 1 : 3, cell = (room - gap * (across - 1)) / across;
     place.replaceChildren(canvas);
     canvas.setAttribute("aria-label", `The picture in ${now.count} patches`);
     const pen = context2d(canvas, room, room), dot = cell / p;

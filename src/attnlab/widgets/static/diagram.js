@@ -12,7 +12,8 @@ export function shown(drawing, steps, step, lit) {
     on.add(name);
     for (const part of drawing.groups[name] ?? []) on.add(part);
   }
-  for (const [name, [source, target]] of Object.entries(drawing.arrows)) if (on.has(source) && on.has(target)) on.add(name);
+  for (const [name, [source, target]] of Object.entries(drawing.arrows)) if (on.has(source) && on.has(target)) on.add(
+    name);
   const tables = Object.fromEntries(Object.entries(drawing.tables).map(([name, table]) => [name, table.values]));
   const carried = { ...drawing.carried };
   for (const { values } of steps.slice(0, step + 1))
@@ -42,7 +43,8 @@ function findSection(link) {
   const anchor = decodeURIComponent(link.replace(/^#/, ""));
   const byId = document.getElementById(anchor);
   if (byId) return byId;
-  return [...document.querySelectorAll("h1, h2, h3, h4")].find((node) => slug(node.textContent.replace("#", "")) === slug(anchor)) ?? null;
+  return [...document.querySelectorAll("h1, h2, h3, h4")].find(
+    (node) => slug(node.textContent.replace("#", "")) === slug(anchor)) ?? null;
 }
 
 function jump(event, link) {
@@ -68,7 +70,9 @@ function jump(event, link) {
 
 const PACE = 2200; // milliseconds a step, when it plays
 
-function render(context) {
+/** The picture and its parts. */
+function pictureOf(it) {
+  const { context } = it;
   const { model } = context;
   const drawing = model.get("drawing"), steps = model.get("steps");
   const now = () => shown(drawing, steps, Math.min(model.get("step"), Math.max(0, steps.length - 1)), model.get("lit"));
@@ -84,7 +88,14 @@ function render(context) {
     if (!nodes.has(name)) nodes.set(name, []);
     nodes.get(name).push(node);
   }
-  let words = [], knob = null, play = null, timer = 0;
+  Object.assign(it, { model, drawing, steps, now, figure, picture, nodes });
+}
+
+/** One step after the other. */
+function stepping(it) {
+  const { model, steps, figure } = it;
+  let play = null, timer = 0;
+  Object.assign(it, { words: [], knob: null });
 
   const go = (step) => {
     if (model.get("lit").length) figure.push("lit", []);
@@ -95,15 +106,15 @@ function render(context) {
     timer = 0;
     if (play) { play.textContent = "▶ Play"; play.setAttribute("aria-pressed", "false"); }
   };
-  let back = null, forth = null;
+  Object.assign(it, { back: null, forth: null });
   if (steps.length > 1) {
-    knob = slider({
+    it.knob = slider({
       label: "Step", min: 0, max: steps.length - 1, step: 1, value: model.get("step"),
       format: (at) => `${Math.round(at) + 1} of ${steps.length}`, input: (at) => { stop(); go(Math.round(at)); },
     });
-    back = button("‹ Back", () => { stop(); go(model.get("step") - 1); });
-    forth = button("Next ›", () => { stop(); go(model.get("step") + 1); });
-    figure.controls.append(knob, back, forth);
+    it.back = button("‹ Back", () => { stop(); go(model.get("step") - 1); });
+    it.forth = button("Next ›", () => { stop(); go(model.get("step") + 1); });
+    figure.controls.append(it.knob, it.back, it.forth);
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) {
       play = button("▶ Play", () => {
         if (timer) return stop();
@@ -121,10 +132,15 @@ function render(context) {
   }
   if (steps.length) {
     // All sentences lie on each other, so that the figure has the height of the longest.
-    words = steps.map((step) => make("span", {}, shorten(step.text, 400)));
-    figure.body.append(make("div.al-readout.al-dg-say", {}, ...words));
+    it.words = steps.map((step) => make("span", {}, shorten(step.text, 400)));
+    figure.body.append(make("div.al-readout.al-dg-say", {}, ...it.words));
   }
+  Object.assign(it, { go, stop });
+}
 
+/** What is lit, filled and carried now. */
+function painting(it) {
+  const { drawing, steps, now, figure, picture, nodes } = it;
   function lightUp({ lit }) {
     const on = new Set(lit);
     picture.classList.toggle("al-dg-some", on.size > 0);
@@ -159,14 +175,22 @@ function render(context) {
     const values = JSON.stringify([figure.theme.dark, state.tables, state.carried]);
     if (values !== last) fill(state);
     last = values;
-    words.forEach((word, i) => { word.classList.toggle("al-dg-now", i === state.step); word.ariaHidden = String(i !== state.step); });
-    if (knob) {
-      knob.value = state.step;
-      back.disabled = state.step === 0;
-      forth.disabled = state.step === steps.length - 1;
+    it.words.forEach((word, i) => {
+      word.classList.toggle("al-dg-now", i === state.step);
+      word.ariaHidden = String(i !== state.step);
+    });
+    if (it.knob) {
+      it.knob.value = state.step;
+      it.back.disabled = state.step === 0;
+      it.forth.disabled = state.step === steps.length - 1;
     }
   }
+  Object.assign(it, { paint });
+}
 
+/** Parts: one stop of the Tab key, arrow keys between them; Enter jumps, or lights what belongs. */
+function roving(it) {
+  const { model, drawing, figure, picture, stop } = it;
   // Parts: one stop of the Tab key, arrow keys between them; Enter jumps to the section, or lights what belongs to it.
   const parts = [...picture.querySelectorAll(".al-dg-part, a.al-dg-group")];
   const visibleParts = () => parts.filter((part) => part.checkVisibility());
@@ -188,11 +212,14 @@ function render(context) {
     figure.listen(part, "focus", () => rove(part));
   }
   rove(visibleParts()[0] ?? parts[0]);
-  figure.onResize(() => { if (!visibleParts().some((part) => part.getAttribute("tabindex") === "0")) rove(visibleParts()[0]); });
+  figure.onResize(() => {
+    if (!visibleParts().some((part) => part.getAttribute("tabindex") === "0")) rove(visibleParts()[0]);
+  });
   figure.listen(picture, "keydown", (event) => {
     const seen = visibleParts(), at = seen.indexOf(event.target.closest?.("[data-part]"));
     if (at < 0) return;
-    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: seen.length - 1 }[event.key];
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0,
+      End: seen.length - 1 }[event.key];
     if (to !== undefined) {
       event.preventDefault();
       seen[Math.max(0, Math.min(seen.length - 1, to))].focus();
@@ -204,13 +231,18 @@ function render(context) {
       figure.push("lit", []);
     }
   });
+}
 
+/** The part whose section the reader is in says so; on a slide every step is a fragment. */
+function following(it) {
+  const { steps, figure, picture, go, stop } = it;
   // The part whose section the reader is in says so.
   const sections = new Map();
   const here = new Set();
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) here[isIntersecting ? "add" : "delete"](target);
-    const inner = [...here].filter((section) => ![...here].some((other) => other !== section && section.contains(other)));
+    const inner = [...here].filter((section) => ![...here].some((other) => other !== section
+      && section.contains(other)));
     for (const [part, section] of sections) {
       const is = inner.includes(section);
       part.classList.toggle("al-dg-here", is);
@@ -230,7 +262,8 @@ function render(context) {
   const fragments = () => {
     const reveal = window.Reveal, slide = figure.root.closest(".reveal .slides section");
     if (!slide || !reveal || steps.length < 2 || figure.root.querySelector(".fragment")) return;
-    const marks = steps.slice(1).map((_, i) => make("i.fragment.al-dg-mark", { "aria-hidden": "true", "data-step": i + 1 }));
+    const marks = steps.slice(1).map((_, i) => make("i.fragment.al-dg-mark",
+      { "aria-hidden": "true", "data-step": i + 1 }));
     figure.root.append(...marks);
     reveal.syncFragments?.(slide);
     const follow = ({ fragments: changed }) => {
@@ -248,10 +281,20 @@ function render(context) {
     if (figure.root.isConnected && window.Reveal?.isReady?.()) { clearInterval(waiting); fragments(); }
   }, 50);
   figure.cleanup(() => clearInterval(waiting));
+}
 
+/** What happens when something changes. */
+function life(it) {
+  const { figure, paint } = it;
   paint();
   figure.on(["step", "lit"], () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [pictureOf, stepping, painting, roving, following, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

@@ -2,7 +2,8 @@
 import { array, choice, frame, make, nice, shorten, slider, toggle } from "./kit.js";
 import { chart, letter } from "./chart.js";
 
-const DASHES = ["", "7 4", "2 3", "10 3 2 3", "", "5 2", "1 4", "12 4"], MARKS = ["●", "■", "▲", "◆", "✚", "▼", "○", "□"];
+const DASHES = ["", "7 4", "2 3", "10 3 2 3", "", "5 2", "1 4", "12 4"];
+const MARKS = ["●", "■", "▲", "◆", "✚", "▼", "○", "□"];
 
 /** Mean, lowest and highest over the seeds: accuracy is flat (tasks, encodings, seeds, lengths). */
 export function compute({ accuracy, shape, lengths, names, shown, task, at }) {
@@ -10,7 +11,8 @@ export function compute({ accuracy, shape, lengths, names, shown, task, at }) {
   task = Math.min(task, tasks - 1);
   at = Math.min(at, points - 1);
   const value = (kind, seed, point) => accuracy[((task * kinds + kind) * seeds + seed) * points + point];
-  const over = (kind, fold) => Array.from({ length: points }, (_, point) => fold(Array.from({ length: seeds }, (_, seed) => value(kind, seed, point))));
+  const over = (kind, fold) => Array.from({ length: points },
+    (_, point) => fold(Array.from({ length: seeds }, (_, seed) => value(kind, seed, point))));
   const mean = [], low = [], high = [];
   for (let kind = 0; kind < kinds; kind++) {
     mean.push(over(kind, (all) => all.reduce((a, b) => a + b, 0) / seeds));
@@ -33,7 +35,8 @@ function render(context) {
   const figure = frame(context, { name: "extrapolation-plot", numbers: state });
 
   const tasks = () => model.get("tasks").map((name, i) => [i, shorten(name, 48)]);
-  const task = choice({ label: "Task", options: tasks(), value: model.get("task"), input: (i) => figure.push("task", Number(i)) });
+  const task = choice({ label: "Task", options: tasks(), value: model.get("task"),
+    input: (i) => figure.push("task", Number(i)) });
   const at = slider({
     label: "Test length", min: 0, max: lengths().length - 1, step: 1, value: model.get("at"),
     format: (i) => String(Math.round(lengths()[i] ?? 0)), input: (i) => figure.push("at", i),
@@ -68,7 +71,8 @@ function render(context) {
 
   let size = 720;
   function paint() {
-    const now = state(), em = letter(figure), names = model.get("names"), all = lengths(), trained = model.get("trained");
+    const now = state();
+    const em = letter(figure), names = model.get("names"), all = lengths(), trained = model.get("trained");
     task.value = now.task;
     task.hidden = model.get("tasks").length < 2;
     at.querySelector("input").max = all.length - 1;
@@ -82,17 +86,21 @@ function render(context) {
     const wide = Math.max(220, Math.floor(two ? size * 0.62 : size)), last = all.at(-1);
     const ticks = all.filter((v) => v % trained === 0);
     const plot = chart({
-      wide, high: Math.round((two ? 19 : 16) * em), em, x: [0, last], y: [0, 1.02], xTicks: ticks.length ? [0, ...ticks] : [0, last],
-      yTicks: [0, 0.25, 0.5, 0.75, 1], xName: "length of the test sequence", label: `Accuracy against length for ${now.shown.length} encodings`,
+      wide, high: Math.round((two ? 19 : 16) * em), em, x: [0, last], y: [0, 1.02], xTicks: ticks.length
+        ? [0, ...ticks] : [0, last],
+      yTicks: [0, 0.25, 0.5, 0.75, 1], xName: "length of the test sequence",
+        label: `Accuracy against length for ${now.shown.length} encodings`,
     });
     plot.rule(plot.x(trained), plot.box.top, plot.x(trained), plot.box.bottom, "al-xp-trained");
     plot.text(plot.x(trained) + 0.4 * em, plot.y(0.02), "longer than trained →", "start", "al-c-name");
     for (const kind of now.shown) {
       const back = now.low[kind].map((v, i) => [all[i], v]).reverse();
-      plot.line([...now.high[kind].map((v, i) => [all[i], v]), ...back], { style: `fill: ${colour(kind)}; fill-opacity: 0.15` });
+      plot.line([...now.high[kind].map((v, i) => [all[i], v]), ...back],
+        { style: `fill: ${colour(kind)}; fill-opacity: 0.15` });
     }
     for (const kind of now.shown) {
-      plot.line(now.mean[kind].map((v, i) => [all[i], v]), { style: `stroke: ${colour(kind)}`, "stroke-width": 2.4, "stroke-dasharray": DASHES[kind % 8] });
+      plot.line(now.mean[kind].map((v, i) => [all[i], v]),
+        { style: `stroke: ${colour(kind)}`, "stroke-width": 2.4, "stroke-dasharray": DASHES[kind % 8] });
       const up = plot.y(now.mean[kind][now.at]) + 0.35 * em;
       plot.text(plot.x(now.length), up, MARKS[kind % 8], "middle", `al-xp-on al-xp-${kind}`);
       plot.node.lastChild.setAttribute("style", `fill: ${colour(kind)}`);
@@ -102,14 +110,18 @@ function render(context) {
     const cell = (words) => make("td", {}, words);
     table.replaceChildren(
       make("caption", {}, `At length ${Math.round(now.length)}, best first`),
-      make("thead", {}, make("tr", {}, ...["", "encoding", "mean", "seeds"].map((words) => make("th", { scope: "col" }, words)))),
+      make("thead", {}, make("tr", {},
+        ...["", "encoding", "mean", "seeds"].map((words) => make("th", { scope: "col" }, words)))),
       make("tbody", {}, ...now.ranking.map((kind) => make("tr", {},
-        make("td", { style: `color: ${colour(kind)}`, "aria-hidden": "true" }, MARKS[kind % 8]), make("th", { scope: "row", title: shorten(names[kind], 200) }, shorten(names[kind], 16)),
-        cell(nice(now.mean[kind][now.at], 2)), cell(`${nice(now.low[kind][now.at], 2)} – ${nice(now.high[kind][now.at], 2)}`)))),
+        make("td", { style: `color: ${colour(kind)}`, "aria-hidden": "true" }, MARKS[kind % 8]),
+          make("th", { scope: "row", title: shorten(names[kind], 200) }, shorten(names[kind], 16)),
+        cell(nice(now.mean[kind][now.at], 2)),
+          cell(`${nice(now.low[kind][now.at], 2)} – ${nice(now.high[kind][now.at], 2)}`)))),
     );
     const ratio = nice(now.length / trained, 2);
     readout.textContent = now.ranking.length
-      ? `Length ${Math.round(now.length)} is ${ratio} times the trained length. Best: ${shorten(names[now.ranking[0]], 40)}, ${nice(now.mean[now.ranking[0]][now.at], 2)} right.`
+      ? `Length ${Math.round(now.length)} is ${ratio} times the trained length. ` +
+        `Best: ${shorten(names[now.ranking[0]], 40)}, ${nice(now.mean[now.ranking[0]][now.at], 2)} right.`
       : "Choose at least one encoding.";
   }
   build();

@@ -18,11 +18,13 @@ function addTimes(y, weight, x, s = 1, start = 0) {
 /** y += s · Wᵀ g, with W the rows from `start` on. */
 function addTransposed(y, weight, g, s = 1, start = 0) {
   const width = weight.shape[1];
-  for (let i = 0; i < g.length; i++) for (let j = 0; j < width; j++) y[j] += s * weight.data[(start + i) * width + j] * g[i];
+  for (let i = 0; i < g.length; i++) for (let j = 0; j < width; j++) y[j] += s * weight.data[
+    (start + i) * width + j] * g[i];
   return y;
 }
 
-const rowsOf = (x) => Array.from({ length: x.shape[0] }, (_, t) => x.data.subarray(t * x.shape[1], (t + 1) * x.shape[1]));
+const rowsOf = (x) => Array.from({ length: x.shape[0] },
+  (_, t) => x.data.subarray(t * x.shape[1], (t + 1) * x.shape[1]));
 const norm = (v) => Math.hypot(...v);
 
 /** ‖∂(v·h_T)/∂x_t‖ for every t, of h_t = φ(W x_t + s·Q h_{t−1}), φ = tanh or nothing. */
@@ -89,7 +91,8 @@ export function shares(gradients) {
 export function compute(given, { scale, forget, distance, linear }) {
   const rnn = shares(vanillaGradients(given, scale, linear)), lstm = shares(lstmGradients(given, forget));
   const below = (curve) => curve.findIndex((share) => share < -2);
-  return { rnn, lstm, distance, left: { rnn: rnn[distance], lstm: lstm[distance] }, hundredth: { rnn: below(rnn), lstm: below(lstm) } };
+  return { rnn, lstm, distance, left: { rnn: rnn[distance], lstm: lstm[distance] },
+    hundredth: { rnn: below(rnn), lstm: below(lstm) } };
 }
 
 const raised = (n) => [...String(n)].map((c) => ({ "-": "⁻", ..."⁰¹²³⁴⁵⁶⁷⁸⁹" })[c] ?? c).join("");
@@ -102,7 +105,8 @@ export function amount(e) {
 
 function render(context) {
   const { model } = context;
-  const ARRAYS = ["x", "direction", "rnn_ih", "rnn_hh", "lstm_ih", "lstm_hh"], KNOBS = ["scale", "forget", "distance", "linear"];
+  const ARRAYS = ["x", "direction", "rnn_ih", "rnn_hh", "lstm_ih", "lstm_hh"];
+  const KNOBS = ["scale", "forget", "distance", "linear"];
   let given = {};
   const load = () => { given = Object.fromEntries(ARRAYS.map((key) => [key, array(model.get(key))])); };
   load();
@@ -110,13 +114,18 @@ function render(context) {
   const figure = frame(context, { name: "gradient-through-time", numbers: state });
 
   const knobs = {
-    scale: slider({ label: "RNN: recurrent weights s", min: 0.3, max: 1.6, step: 0.05, value: model.get("scale"), format: (s) => nice(s, 2), input: (s) => figure.push("scale", s) }),
-    forget: slider({ label: "LSTM: forget bias", min: -2, max: 6, step: 0.25, value: model.get("forget"), format: (b) => nice(b, 2), input: (b) => figure.push("forget", b) }),
-    distance: slider({ label: "Steps back d", min: 0, max: given.x.shape[0] - 1, step: 1, value: model.get("distance"), input: (d) => figure.push("distance", d) }),
+    scale: slider({ label: "RNN: recurrent weights s", min: 0.3, max: 1.6, step: 0.05, value: model.get("scale"),
+      format: (s) => nice(s, 2), input: (s) => figure.push("scale", s) }),
+    forget: slider({ label: "LSTM: forget bias", min: -2, max: 6, step: 0.25, value: model.get("forget"),
+      format: (b) => nice(b, 2), input: (b) => figure.push("forget", b) }),
+    distance: slider({ label: "Steps back d", min: 0, max: given.x.shape[0] - 1, step: 1, value: model.get("distance"),
+      input: (d) => figure.push("distance", d) }),
   };
-  const kind = choice({ label: "RNN", options: [["tanh", "with tanh"], ["linear", "linear"]], value: model.get("linear") ? "linear" : "tanh", input: (v) => figure.push("linear", v === "linear") });
+  const kind = choice({ label: "RNN", options: [["tanh", "with tanh"], ["linear", "linear"]],
+    value: model.get("linear") ? "linear" : "tanh", input: (v) => figure.push("linear", v === "linear") });
   figure.controls.append(knobs.scale, kind, knobs.forget, knobs.distance);
-  const chart = svg("svg", { class: "al-g-chart", role: "img", "aria-label": "Share of the gradient that is left, against the distance" });
+  const chart = svg("svg",
+    { class: "al-g-chart", role: "img", "aria-label": "Share of the gradient that is left, against the distance" });
   const first = make("div"), second = make("div"), third = make("div.al-g-gates");
   figure.body.append(chart, make("div.al-readout", {}, first, second, third));
   let size = 680;
@@ -130,31 +139,44 @@ function render(context) {
     const x = (d) => left + (d / (T - 1)) * (right - left);
     const clip = (e) => Math.max(FLOOR, Math.min(CEILING, e));
     const y = (e) => bottom - ((clip(e) - FLOOR) / (CEILING - FLOOR)) * (bottom - top);
-    for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${high}`, width: wide, height: high })) chart.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${high}`, width: wide,
+      height: high })) chart.setAttribute(key, value);
     const parts = [];
     for (let e = FLOOR; e <= CEILING; e += 3) {
       parts.push(svg("path", { d: `M${left} ${y(e)}H${right}`, class: e === 0 ? "al-g-grid al-g-one" : "al-g-grid" }));
-      parts.push(svg("text", { x: left - 0.5 * em, y: y(e) + 0.32 * em, class: "al-g-tick al-g-end" }, e === 0 ? "1" : `10${raised(e)}`));
+      parts.push(svg("text", { x: left - 0.5 * em, y: y(e) + 0.32 * em, class: "al-g-tick al-g-end" }, e === 0
+        ? "1" : `10${raised(e)}`));
     }
-    for (let d = 0; d < T; d += 10) parts.push(svg("text", { x: x(d), y: bottom + 1.3 * em, class: "al-g-tick" }, String(d)));
+    for (let d = 0; d < T; d += 10) parts.push(svg("text", { x: x(d), y: bottom + 1.3 * em, class: "al-g-tick" },
+      String(d)));
     parts.push(svg("text", { x: (left + right) / 2, y: bottom + 2.6 * em, class: "al-g-axis" }, "steps back d"));
-    parts.push(svg("text", { x: left, y: top - 0.5 * em, class: "al-g-axis al-g-start" }, "share of the gradient that is left"));
+    parts.push(svg("text", { x: left, y: top - 0.5 * em, class: "al-g-axis al-g-start" },
+      "share of the gradient that is left"));
     const at = x(now.distance);
     parts.push(svg("path", { d: `M${at} ${top}V${bottom}`, class: "al-g-probe" }));
     for (const [name, label] of [["rnn", "RNN"], ["lstm", "LSTM"]]) {
       const curve = now[name];
-      parts.push(svg("path", { d: `M${curve.map((e, d) => `${x(d).toFixed(1)} ${y(e).toFixed(1)}`).join("L")}`, class: `al-g-line al-g-${name}` }));
-      const shape = name === "rnn" ? svg("circle", { cx: at, cy: y(curve[now.distance]), r: 0.38 * em, class: "al-g-dot al-g-rnn" })
-        : svg("rect", { x: at - 0.36 * em, y: y(curve[now.distance]) - 0.36 * em, width: 0.72 * em, height: 0.72 * em, class: "al-g-dot al-g-lstm" });
+      parts.push(svg("path", { d: `M${curve.map((e, d) => `${x(d).toFixed(1)} ${y(e).toFixed(1)}`).join("L")}`,
+        class: `al-g-line al-g-${name}` }));
+      const shape = name === "rnn"
+        ? svg("circle", { cx: at, cy: y(curve[now.distance]), r: 0.38 * em, class: "al-g-dot al-g-rnn" })
+        : svg("rect", { x: at - 0.36 * em, y: y(curve[now.distance]) - 0.36 * em, width: 0.72 * em, height: 0.72 * em,
+          class: "al-g-dot al-g-lstm" });
       const far = curve.at(-1), other = now[name === "rnn" ? "lstm" : "rnn"].at(-1);
-      const near = Math.abs(y(far) - y(other)) < 1.2 * em ? (far >= other && (far > other || name === "lstm") ? -0.6 : 0.6) * em : 0;
-      parts.push(shape, svg("text", { x: right + 0.5 * em, y: y(far) + 0.32 * em + near, class: `al-g-name al-g-${name}` }, `${label}${far < FLOOR ? " ↓" : far > CEILING ? " ↑" : ""}`));
+      const near = Math.abs(y(far) - y(other)) < 1.2 * em
+        ? (far >= other && (far > other || name === "lstm") ? -0.6 : 0.6) * em : 0;
+      parts.push(shape, svg("text", { x: right + 0.5 * em, y: y(far) + 0.32 * em + near,
+        class: `al-g-name al-g-${name}` }, `${label}${far < FLOOR ? " ↓" : far > CEILING ? " ↑" : ""}`));
     }
     chart.replaceChildren(...parts);
-    const say = (name) => `${name === "rnn" ? "● RNN" : "■ LSTM"}: ${amount(now.left[name])} of the gradient is left after ${now.distance} steps${now.hundredth[name] > 0 ? `; below 1/100 from step ${now.hundredth[name]} on` : ""}.`;
+    const say = (name) => `${name === "rnn" ? "● RNN" : "■ LSTM"}: ${amount(now.left[name])} of the gradient is ` +
+      `left after ${now.distance} steps` +
+      `${now.hundredth[name] > 0 ? `; below 1/100 from step ${now.hundredth[name]} on` : ""}.`;
     first.textContent = say("rnn");
     second.textContent = say("lstm");
-    third.textContent = `Forget gates around σ(${nice(model.get("forget"), 2)}) = ${nice(squash(model.get("forget")), 3)}: kept alone, a memory would have ${amount(now.distance * Math.log10(squash(model.get("forget"))))} left.`;
+    third.textContent = `Forget gates around σ(${nice(model.get("forget"), 2)}) ` +
+      `= ${nice(squash(model.get("forget")), 3)}: kept alone, a memory would ` +
+      `have ${amount(now.distance * Math.log10(squash(model.get("forget"))))} left.`;
   }
   paint();
   figure.on(KNOBS, () => figure.schedule(paint));

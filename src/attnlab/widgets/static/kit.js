@@ -34,7 +34,10 @@ export function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-/** An array trait: {shape, dtype, data: bytes} from Python becomes {shape, data: typed array}; masks and bytes are bytes. */
+/**
+ * An array trait: {shape, dtype, data: bytes} from Python becomes {shape, data: typed array}; masks and bytes are
+ * bytes.
+ */
 export function array(value) {
   if (!value) return null;
   const view = value.data;
@@ -144,7 +147,8 @@ export function frame({ model, el }, { name, numbers }) {
     event.stopPropagation();
     if (event.key === "Escape" && !event.defaultPrevented) event.target.blur();
   });
-  // When the controls come to rest, a screen reader hears the readout (no hints), unless the figure has just spoken itself.
+  // When the controls come to rest, a screen reader hears the readout (no hints), unless the figure has just spoken
+  // itself.
   let resting = 0, spoke = -Infinity;
   const readAloud = () => {
     const readout = root.querySelector(":is(.al-readout, .al-aloud):not([role=status], .al-hint, :has(.al-hint))");
@@ -168,7 +172,8 @@ export function frame({ model, el }, { name, numbers }) {
   root.dataset.theme = pageTheme();
   const watcher = new MutationObserver(retheme);
   for (const node of [document.documentElement, document.body])
-    watcher.observe(node, { attributes: true, attributeFilter: ["data-theme", "theme", "data-jp-theme-light", "class"] });
+    watcher.observe(node, { attributes: true, attributeFilter: ["data-theme", "theme", "data-jp-theme-light",
+      "class"] });
   undo.push(() => watcher.disconnect());
   return handle;
 }
@@ -190,7 +195,8 @@ export function slider({ label, min, max, value, step = null, log = false, forma
   const id = uniqueId();
   const forth = log ? Math.log : (x) => x, back = log ? Math.exp : (x) => x;
   const range = make("input", {
-    type: "range", id, "aria-label": label, min: forth(min), max: forth(max), step: step ?? (log ? (Math.log(max) - Math.log(min)) / 200 : "any"),
+    type: "range", id, "aria-label": label, min: forth(min), max: forth(max),
+      step: step ?? (log ? (Math.log(max) - Math.log(min)) / 200 : "any"),
   });
   const output = make("output.al-value", { for: id, "aria-live": "off" }); // the slider itself says its value
   let current = value;

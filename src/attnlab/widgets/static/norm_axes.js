@@ -80,7 +80,8 @@ function render(context) {
       const body = make("tbody");
       for (let t = 0; t < tokens; t++) {
         const row = s * tokens + t;
-        const line = make("tr", {}, make("th", { scope: "row", title: shorten(names[row], 200) }, shorten(names[row], 9)));
+        const line = make("tr", {}, make("th", { scope: "row", title: shorten(names[row], 200) },
+          shorten(names[row], 9)));
         for (let j = 0; j < width; j++) {
           const cell = make("td", { onclick: () => { figure.push("row", row); figure.push("column", j); } });
           cells.push(cell);
@@ -108,12 +109,15 @@ function render(context) {
       cell.classList.toggle("al-n-picked", i === now.picked);
       cell.title = `before ${nice(now.x[i], 2)}, after ${nice(now.out[i], 3)}`;
     });
-    const whose = layer ? `the ${shape[2]} features of this token alone` : `feature ${model.get("column") + 1} of all ${shape[0] * shape[1]} tokens in the batch`;
+    const whose = layer ? `the ${shape[2]} features of this token alone`
+      : `feature ${model.get("column") + 1} of all ${shape[0] * shape[1]} tokens in the batch`;
     const x = now.x[now.picked], out = now.out[now.picked];
     readout.replaceChildren(
       make("div", {}, `Framed: ${whose}. Mean ${nice(now.mean, 2)}, variance ${nice(now.variance, 2)}.`),
-      make("div", {}, `Picked: (${nice(x, 2)} − ${nice(now.mean, 2)}) / √(${nice(now.variance, 2)} + ε) = ${nice(out, 2)}.`),
-      make("div", {}, `Because sentence 1 is at × ${nice(model.get("volume"), 1)}, numbers in the other sentences moved by up to ${nice(now.moved, 2)}.`),
+      make("div", {}, `Picked: (${nice(x, 2)} − ${nice(now.mean, 2)}) / √(${nice(now.variance, 2)} + ε) ` +
+        `= ${nice(out, 2)}.`),
+      make("div", {}, `Because sentence 1 is at × ${nice(model.get("volume"), 1)}, numbers in the other sentences ` +
+        `moved by up to ${nice(now.moved, 2)}.`),
     );
   }
   build();

@@ -55,13 +55,17 @@ function render(context) {
   const { model } = context;
   const roots = array(model.get("roots")), image = array(model.get("image")), [layers, heads] = roots.shape;
   const state = () => compute({
-    roots, ...Object.fromEntries(["skip", "layer", "head", "row", "column", "share"].map((key) => [key, model.get(key)])),
+    roots, ...Object.fromEntries(["skip", "layer", "head", "row", "column",
+      "share"].map((key) => [key, model.get(key)])),
   });
   const figure = frame(context, { name: "patch-attention", numbers: state });
-  const layer = slider({ label: "Layer", min: 0, max: layers - 1, step: 1, value: 0, format: (n) => `${n + 1} of ${layers}`, input: (v) => figure.push("layer", v) });
-  const names = [...Array.from({ length: heads }, (_, h) => [h, `head ${h + 1}`]), [MEAN, "mean of the heads"], [ROLLOUT, "rollout to this layer"]];
+  const layer = slider({ label: "Layer", min: 0, max: layers - 1, step: 1, value: 0,
+    format: (n) => `${n + 1} of ${layers}`, input: (v) => figure.push("layer", v) });
+  const names = [...Array.from({ length: heads }, (_, h) => [h, `head ${h + 1}`]), [MEAN, "mean of the heads"],
+    [ROLLOUT, "rollout to this layer"]];
   const head = choice({ label: "Look", options: names, value: 0, input: (v) => figure.push("head", Number(v)) });
-  const share = slider({ label: "Keep", min: 0.1, max: 1, step: 0.05, value: 0.6, format: (v) => `${Math.round(100 * v)} % of the mass`, input: (v) => figure.push("share", v) });
+  const share = slider({ label: "Keep", min: 0.1, max: 1, step: 0.05, value: 0.6,
+    format: (v) => `${Math.round(100 * v)} % of the mass`, input: (v) => figure.push("share", v) });
   const centre = make("button.al-button", { type: "button", onclick: () => place(-1, -1) }, "[CLS] looks");
   figure.controls.append(layer, head, share, centre);
 
@@ -74,19 +78,25 @@ function render(context) {
     figure.push("row", r);
     figure.push("column", c);
   }
-  for (const canvas of [photo, map]) onPress(figure, canvas, () => { const { side } = state(); return [side, side]; }, place);
+  for (const canvas of [photo, map]) onPress(figure, canvas, () => {
+    const { side } = state();
+    return [side, side];
+  }, place);
   figure.listen(photo, "keydown", (event) => {
     const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!move) return;
     event.preventDefault();
-    const { side } = state(), start = model.get("row") < 0 ? [Math.floor(side / 2), Math.floor(side / 2)] : [model.get("row"), model.get("column")];
+    const { side } = state();
+    const start = model.get("row") < 0 ? [Math.floor(side / 2), Math.floor(side / 2)]
+      : [model.get("row"), model.get("column")];
     place(...start.map((at, axis) => Math.max(0, Math.min(side - 1, at + move[axis]))));
   });
 
   const small = document.createElement("canvas");
   [small.height, small.width] = image.shape;
   const pixels = new ImageData(small.width, small.height);
-  for (let i = 0; i < small.width * small.height; i++) pixels.data.set([image.data[3 * i], image.data[3 * i + 1], image.data[3 * i + 2], 255], 4 * i);
+  for (let i = 0; i < small.width * small.height; i++) pixels.data.set([image.data[3 * i], image.data[3 * i + 1],
+    image.data[3 * i + 2], 255], 4 * i);
   small.getContext("2d").putImageData(pixels, 0, 0);
 
   /** A frame that shows on any colour. */
@@ -109,18 +119,23 @@ function render(context) {
     const ink = context2d(photo, wide, wide);
     ink.drawImage(small, 0, 0, wide, wide);
     ink.fillStyle = "rgba(0, 0, 0, 0.68)"; // what is not kept is dimmed
-    now.kept.forEach((kept, i) => { if (!kept) ink.fillRect((i % now.side) * cell, Math.floor(i / now.side) * cell, cell + 0.5, cell + 0.5); });
+    now.kept.forEach((kept, i) => {
+      if (!kept) ink.fillRect((i % now.side) * cell, Math.floor(i / now.side) * cell, cell + 0.5, cell + 0.5);
+    });
     const top = now.map.reduce((a, b) => Math.max(a, b), 1e-9);
     const over = paintMap(map, now.map, now.side, now.side, wide, wide, figure.theme, 0, top);
     if (!now.cls) for (const one of [ink, over]) outline(one, model.get("row"), model.get("column"), cell);
     const who = now.cls ? "[CLS]" : `The patch in row ${model.get("row") + 1}, column ${model.get("column") + 1}`;
     photoName.textContent = `Lit: ${Math.round(100 * model.get("share"))} % of the mass`;
     mapName.textContent = `Weights, 0 to ${nice(top, 3)}`;
-    photo.setAttribute("aria-label", `The picture; arrow keys move the patch. ${now.count} of ${now.map.length} patches are lit.`);
+    photo.setAttribute("aria-label",
+      `The picture; arrow keys move the patch. ${now.count} of ${now.map.length} patches are lit.`);
     map.setAttribute("aria-label", `Attention map of ${now.side} by ${now.side} patches`);
     const name = names.find(([value]) => value === model.get("head"))?.[1] ?? "";
-    readout.textContent = `${who}, layer ${model.get("layer") + 1}, ${name}: ${now.count} of ${now.map.length} patches hold ` +
-      `${Math.round(100 * model.get("share"))} % of what goes to patches; ${nice(100 * now.elsewhere, 0)} % goes to tokens that are no patch.`;
+    readout.textContent = `${who}, ` +
+      `layer ${model.get("layer") + 1}, ${name}: ${now.count} of ${now.map.length} patches hold ` +
+      `${Math.round(100 * model.get("share"))} % of what goes to patches; ${nice(100 * now.elsewhere, 0)} % goes to ` +
+        `tokens that are no patch.`;
   }
   paint();
   figure.on(["layer", "head", "row", "column", "share"], () => figure.schedule(paint));

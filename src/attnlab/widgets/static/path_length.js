@@ -58,19 +58,25 @@ export function compute({ n, kernel, dilated, source, target, width }) {
 
 const ORDER = {
   rnn: { longest: () => "O(n)", sequential: "O(n)", operations: "O(n·d²)" },
-  convolution: { longest: (dilated) => (dilated ? "O(logₖ n)" : "O(n/k)"), sequential: "O(1)", operations: "O(k·n·d²)" },
+  convolution: { longest: (dilated) => (dilated ? "O(logₖ n)" : "O(n/k)"), sequential: "O(1)",
+    operations: "O(k·n·d²)" },
   attention: { longest: () => "O(1)", sequential: "O(1)", operations: "O(n²·d)" },
 };
 const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-const compact = (x) => (x < 1e5 ? grouped(x) : x < 1e9 ? `${(x / 1e6).toPrecision(3)} M` : `${(x / 1e9).toPrecision(3)} G`);
+const compact = (x) => (x < 1e5 ? grouped(x) : x < 1e9 ? `${(x / 1e6).toPrecision(3)} M`
+  : `${(x / 1e9).toPrecision(3)} G`);
 const steps = (x) => (x === 1 ? "1 step" : `${x} steps`);
 
-function render(context) {
+/** What the reader can turn and switch. */
+function controls(it) {
+  const { context } = it;
   const { model } = context;
-  const state = () => compute(Object.fromEntries(["n", "kernel", "dilated", "source", "target", "width"].map((key) => [key, model.get(key)])));
+  const state = () => compute(
+    Object.fromEntries(["n", "kernel", "dilated", "source", "target", "width"].map((key) => [key, model.get(key)])));
   const figure = frame(context, { name: "path-length", numbers: state });
 
-  const length = slider({ label: "Tokens n", min: 2, max: 16, step: 1, value: model.get("n"), input: setLength });
+  const length = slider({ label: "Tokens n", min: 2, max: 16, step: 1, value: model.get("n"),
+    input: (...given) => it.setLength(...given) });
   const kernel = choice({
     label: "Kernel k", options: [3, 5, 7].map((k) => [k, String(k)]), value: model.get("kernel"),
     input: (k) => figure.push("kernel", Number(k)),
@@ -80,20 +86,27 @@ function render(context) {
     label: "Width d", min: 2, max: 12, step: 1, value: Math.log2(model.get("width")),
     format: (e) => String(2 ** e), input: (e) => figure.push("width", 2 ** e),
   });
-  const send = button("Send a signal", play);
+  const send = button("Send a signal", (...given) => it.play(...given));
   figure.controls.append(length, kernel, dilated, width, send);
 
   const grid = make("div.al-p-diagrams");
   const pair = make("strong");
-  const hint = make("p.al-p-hint", {}, pair, " Choose the start in a bottom row and the goal in a top row: click, drag, or focus a row and use ← →.");
+  const hint = make("p.al-p-hint", {}, pair,
+    " Choose the start in a bottom row and the goal in a top row: click, drag, or focus a row and use ← →.");
   const table = make("table.al-p-costs");
   const scroll = make("div.al-p-table", {}, table);
   figure.body.append(grid, hint, scroll);
 
-  let size = 720, em = 15;
-  let clock = Infinity; // how many steps of the path are lit; all of them unless a signal is on its way
-  let timer = 0;
+  Object.assign(it, { size: 720, em: 15 });
+  // how many steps of the path are lit; all of them unless a signal is on its way
+  Object.assign(it, { clock: Infinity });
+  Object.assign(it, { timer: 0 });
+  Object.assign(it, { model, state, figure, length, kernel, dilated, width, send, grid, pair, table });
+}
 
+/** The two ends, and the signal on its way. */
+function choosing(it) {
+  const { model, state, figure, send } = it;
   function setLength(n) {
     // A place at the end stays at the end.
     const was = state();
@@ -106,34 +119,42 @@ function render(context) {
     const n = model.get("n");
     figure.push(end, Math.max(0, Math.min(n - 1, place)));
     const now = state();
-    figure.say(`From ${label(now.source)} to ${label(now.target)}: ${kinds().map((kind) => `${NAMES[kind]} ${steps(now.path[kind])}`).join(", ")}.`);
+    const counts = kinds().map((kind) => `${NAMES[kind]} ${steps(now.path[kind])}`).join(", ");
+    figure.say(`From ${label(now.source)} to ${label(now.target)}: ${counts}.`);
   }
   const kinds = () => model.get("layers");
-  const label = (i) => { const word = model.get("tokens")[i]; return word ? `“${shorten(word, 40)}”` : `token ${i + 1}`; };
+  const label = (i) => {
+    const word = model.get("tokens")[i];
+    return word ? `“${shorten(word, 40)}”` : `token ${i + 1}`;
+  };
 
   function stop() {
-    clearInterval(timer);
-    timer = 0;
-    clock = Infinity;
+    clearInterval(it.timer);
+    it.timer = 0;
+    it.clock = Infinity;
     send.textContent = "Send a signal";
   }
   function play() {
-    if (timer) { stop(); return figure.schedule(paint); }
+    if (it.timer) { stop(); return figure.schedule(it.paint); }
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) { stop(); return pick("source", state().source); }
     const now = state();
     const last = Math.max(...kinds().map((kind) => now.path[kind]));
-    clock = 0;
+    it.clock = 0;
     send.textContent = "Stop";
-    timer = setInterval(() => {
-      clock++;
-      if (clock > last) stop();
-      figure.schedule(paint);
+    it.timer = setInterval(() => {
+      it.clock++;
+      if (it.clock > last) stop();
+      figure.schedule(it.paint);
     }, 550);
-    figure.schedule(paint);
+    figure.schedule(it.paint);
   }
-  figure.cleanup(() => clearInterval(timer));
+  figure.cleanup(() => clearInterval(it.timer));
+  Object.assign(it, { setLength, pick, kinds, label, play });
+}
 
-  // --- drawing: one diagram is rows of nodes, tokens at the bottom, outputs at the top
+/** One diagram is rows of nodes, tokens at the bottom, outputs at the top. */
+function diagramsOf(it) {
+  const { model, state, grid, pick, kinds, label } = it;
   const diagrams = new Map();
   function diagram(kind) {
     const heading = make("div.al-p-kind", {}, make("span.al-p-kind-name", {}, NAMES[kind]));
@@ -155,10 +176,13 @@ function render(context) {
         pick(end, Math.round((share * wide - left) / pitch));
       };
       handle.addEventListener("pointerdown", (event) => { handle.setPointerCapture(event.pointerId); place(event); });
-      handle.addEventListener("pointermove", (event) => { if (handle.hasPointerCapture(event.pointerId)) place(event); });
+      handle.addEventListener("pointermove", (event) => {
+        if (handle.hasPointerCapture(event.pointerId)) place(event);
+      });
       handle.addEventListener("keydown", (event) => {
         const now = state()[end], n = model.get("n");
-        const to = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0, End: n - 1 }[event.key];
+        const to = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0,
+          End: n - 1 }[event.key];
         if (to === undefined) return;
         event.preventDefault();
         pick(end, to);
@@ -173,7 +197,7 @@ function render(context) {
     diagrams.clear();
     for (const kind of kinds()) diagrams.set(kind, diagram(kind));
     grid.replaceChildren(...[...diagrams.values()].map(({ node }) => node));
-    paint();
+    it.paint();
   }
 
   function draw(kind, parts, now, wide, high) {
@@ -182,25 +206,27 @@ function render(context) {
     canvas.setAttribute("viewBox", `0 0 ${wide} ${high}`);
     canvas.setAttribute("width", wide);
     canvas.setAttribute("height", high);
-    const side = 0.9 * em, pitch = (wide - 2 * side) / (n - 1 || 1);
+    const side = 0.9 * it.em, pitch = (wide - 2 * side) / (n - 1 || 1);
     const depth = kind === "convolution" ? now.path.convolution : 1; // as many layers as this pair needs
-    const top = 2.2 * em, bottom = high - 3.3 * em;
+    const top = 2.2 * it.em, bottom = high - 3.3 * it.em;
     const x = (i) => side + i * pitch;
     const y = (row) => bottom - (row / depth) * (bottom - top);
-    const radius = Math.max(2.2, Math.min(0.62 * em, pitch * 0.36, ((bottom - top) / depth) * 0.3));
+    const radius = Math.max(2.2, Math.min(0.62 * it.em, pitch * 0.36, ((bottom - top) / depth) * 0.3));
     Object.assign(rows, { left: side, pitch, wide });
 
     const dim = [], lit = [], heads = [];
     const link = (list, x1, y1, x2, y2) => {
       const far = Math.hypot(x2 - x1, y2 - y1) || 1;
       const a = radius / far, b = 1 - radius / far;
-      if (list === lit && far - 2 * radius > 0.6 * em) {
-        const [ux, uy] = [(x2 - x1) / far, (y2 - y1) / far], size = 0.5 * em;
+      if (list === lit && far - 2 * radius > 0.6 * it.em) {
+        const [ux, uy] = [(x2 - x1) / far, (y2 - y1) / far], size = 0.5 * it.em;
         const tip = [x2 - ux * radius, y2 - uy * radius];
-        const wing = (side) => [tip[0] - ux * size - side * uy * size * 0.55, tip[1] - uy * size + side * ux * size * 0.55];
+        const wing = (side) => [tip[0] - ux * size - side * uy * size * 0.55,
+          tip[1] - uy * size + side * ux * size * 0.55];
         heads.push(`M${tip}L${wing(1)}L${wing(-1)}Z`);
       }
-      list.push(`M${(x1 + (x2 - x1) * a).toFixed(1)} ${(y1 + (y2 - y1) * a).toFixed(1)}L${(x1 + (x2 - x1) * b).toFixed(1)} ${(y1 + (y2 - y1) * b).toFixed(1)}`);
+      const between = (share) => `${(x1 + (x2 - x1) * share).toFixed(1)} ${(y1 + (y2 - y1) * share).toFixed(1)}`;
+      list.push(`M${between(a)}L${between(b)}`);
     };
     // All connections, faintly.
     if (kind === "rnn") {
@@ -223,51 +249,64 @@ function render(context) {
     // The path: (token, row) pairs.
     const path = now.paths[kind];
     const stops = kind === "rnn" ? [[path[0], 0], ...path.map((i) => [i, 1])] : path.map((i, row) => [i, row]);
-    const arrived = Math.min(clock, stops.length - 1);
-    for (let s = 1; s <= arrived; s++) link(lit, x(stops[s - 1][0]), y(stops[s - 1][1]), x(stops[s][0]), y(stops[s][1]));
+    const arrived = Math.min(it.clock, stops.length - 1);
+    for (let s = 1; s <= arrived; s++) link(lit, x(stops[s - 1][0]), y(stops[s - 1][1]), x(stops[s][0]),
+      y(stops[s][1]));
     const hops = new Map(stops.slice(0, arrived + 1).map(([i, row], s) => [`${i} ${row}`, s]));
 
     const nodes = [];
     for (let row = 0; row <= depth; row++)
       for (let i = 0; i < n; i++) {
         const hop = hops.get(`${i} ${row}`);
-        nodes.push(svg("circle", { cx: x(i), cy: y(row), r: radius, class: hop === undefined ? "al-p-node" : "al-p-node al-p-lit" }));
-        if (hop > 0 && radius > (hop > 9 ? 0.5 : 0.42) * em)
-          nodes.push(svg("text", { x: x(i), y: y(row) + 0.28 * em, class: hop > 9 ? "al-p-hop al-p-two" : "al-p-hop" }, String(hop)));
+        nodes.push(svg("circle", { cx: x(i), cy: y(row), r: radius, class: hop === undefined
+          ? "al-p-node" : "al-p-node al-p-lit" }));
+        if (hop > 0 && radius > (hop > 9 ? 0.5 : 0.42) * it.em)
+          nodes.push(svg("text", { x: x(i), y: y(row) + 0.28 * it.em, class: hop > 9
+            ? "al-p-hop al-p-two" : "al-p-hop" }, String(hop)));
       }
     const end = stops.at(-1);
-    const ring = (i, row) => svg("circle", { cx: x(i), cy: y(row), r: radius + 0.22 * em, class: "al-p-ring" });
+    const ring = (i, row) => svg("circle", { cx: x(i), cy: y(row), r: radius + 0.22 * it.em, class: "al-p-ring" });
     nodes.push(ring(now.source, 0), ring(end[0], end[1]));
     // Words: the tokens below, the two ends named.
-    const room = Math.max(1, Math.floor(pitch / (0.58 * em)));
+    const room = Math.max(1, Math.floor(pitch / (0.58 * it.em)));
     const tokens = model.get("tokens");
     for (let i = 0; i < n; i++) {
       const word = tokens[i] ?? String(i + 1);
       if (i !== now.source && room < 2 && !tokens[i] && i % 2) continue;
-      nodes.push(svg("text", { x: x(i), y: bottom + radius + 1.15 * em, class: i === now.source ? "al-p-token al-p-chosen" : "al-p-token" }, shorten(word, room), svg("title", {}, shorten(word, 200))));
+      nodes.push(svg("text", { x: x(i), y: bottom + radius + 1.15 * it.em, class: i === now.source
+        ? "al-p-token al-p-chosen" : "al-p-token" }, shorten(word, room), svg("title", {}, shorten(word, 200))));
     }
     const tag = (i, at, words) => nodes.push(svg("text", {
-      x: Math.max(1.2 * em, Math.min(wide - 1.2 * em, x(i))), y: at, class: "al-p-end",
+      x: Math.max(1.2 * it.em, Math.min(wide - 1.2 * it.em, x(i))), y: at, class: "al-p-end",
     }, words));
-    tag(now.target, top - radius - 0.6 * em, "to");
-    tag(now.source, bottom + radius + 2.2 * em, "from");
+    tag(now.target, top - radius - 0.6 * it.em, "to");
+    tag(now.source, bottom + radius + 2.2 * it.em, "from");
     picture.replaceChildren(
       svg("path", { d: dim.join(""), class: "al-p-link" }), svg("path", { d: lit.join(""), class: "al-p-path" }),
       svg("path", { d: heads.join(""), class: "al-p-arrow" }), ...nodes,
     );
 
     const last = y(0), first = y(depth);
-    const band = Math.min(1.5 * em, Math.max(0.9 * em, ((bottom - top) / depth) * 0.5));
+    const band = Math.min(1.5 * it.em, Math.max(0.9 * it.em, ((bottom - top) / depth) * 0.5));
     const spread = (handle, middle, up, down, value) => {
-      for (const [key, v] of Object.entries({ x: 1, width: wide - 2, y: middle - up, height: up + down })) handle.setAttribute(key, v);
+      for (const [key, v] of Object.entries({ x: 1, width: wide - 2, y: middle - up,
+        height: up + down })) handle.setAttribute(key, v);
       handle.setAttribute("aria-valuemax", n);
       handle.setAttribute("aria-valuenow", value + 1);
       handle.setAttribute("aria-valuetext", label(value));
     };
-    spread(rows.source, last, band, 3.2 * em, now.source);
-    spread(rows.target, first, 2 * em, band, now.target);
+    spread(rows.source, last, band, 3.2 * it.em, now.source);
+    spread(rows.target, first, 2 * it.em, band, now.target);
   }
+  Object.assign(it, { diagrams, rebuild, draw });
+}
 
+/** All diagrams, and Table 1 of the paper. */
+function painting(it) {
+  const {
+    state, figure, length, kernel, dilated, width, grid, pair, table, kinds, label, diagrams, rebuild,
+    draw,
+  } = it;
   function paint() {
     const now = state();
     length.value = now.n;
@@ -278,16 +317,18 @@ function render(context) {
     if (shown.length !== diagrams.size || shown.some((kind) => !diagrams.has(kind))) return rebuild();
     const conv = shown.includes("convolution");
     kernel.hidden = dilated.hidden = !conv;
-    em = parseFloat(getComputedStyle(figure.root).fontSize) || 15;
-    const columns = size >= 40 * em ? shown.length : 1;
+    it.em = parseFloat(getComputedStyle(figure.root).fontSize) || 15;
+    const columns = it.size >= 40 * it.em ? shown.length : 1;
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
-    const wide = Math.max(160, Math.floor((size - 1.6 * em * (columns - 1)) / columns));
+    const wide = Math.max(160, Math.floor((it.size - 1.6 * it.em * (columns - 1)) / columns));
     // A stack of layers needs height; diagrams that stand side by side are equally high, and fit a slide.
     const stack = Math.max(10.5, 5 + 1.3 * now.longest.convolution);
     for (const [kind, parts] of diagrams) {
-      const high = columns > 1 ? (conv ? Math.min(12, stack) : 10.5) : kind === "convolution" ? Math.min(18, stack) : 10.5;
-      draw(kind, parts, now, wide, Math.round(high * em));
-      parts.badge.textContent = clock < now.path[kind] ? `step ${clock} of ${now.path[kind]}` : `${steps(now.path[kind])}${timer ? " ✓" : ""}`;
+      const high = columns > 1 ? (conv ? Math.min(12, stack) : 10.5) : kind === "convolution"
+        ? Math.min(18, stack) : 10.5;
+      draw(kind, parts, now, wide, Math.round(high * it.em));
+      parts.badge.textContent = it.clock < now.path[kind] ? `step ${it.clock} of ${now.path[kind]}`
+        : `${steps(now.path[kind])}${it.timer ? " ✓" : ""}`;
       parts.below.textContent = note(kind, now);
     }
     pair.textContent = `From ${label(now.source)} to ${label(now.target)}.`;
@@ -295,11 +336,13 @@ function render(context) {
   }
 
   function note(kind, now) {
-    if (kind === "rnn") return now.target < now.source ? "Right to left: only a second, backward RNN can do this." : "One token after the other.";
+    if (kind === "rnn") return now.target < now.source ? "Right to left: only a second, backward RNN can do this."
+      : "One token after the other.";
     if (kind === "attention") return "Every token reads every token.";
     const gaps = Array.from({ length: now.longest.convolution }, (_, l) => dilation(now.kernel, l, now.dilated));
     const layers = now.path.convolution;
-    return `${layers === 1 ? "1 layer" : `${layers} layers, stacked`}${now.dilated ? `; taps ${gaps.slice(0, layers).join(", ")} apart` : ""}.`;
+    return `${layers === 1 ? "1 " +
+      "layer" : `${layers} layers, stacked`}${now.dilated ? `; taps ${gaps.slice(0, layers).join(", ")} apart` : ""}.`;
   }
 
   /** Table 1 of the paper, with numbers. On a phone the layers become columns. */
@@ -314,7 +357,8 @@ function render(context) {
     const cell = (kind, [key, , order]) => {
       const best = shown.length > 1 && now[key][kind] === Math.min(...shown.map((other) => now[key][other]));
       return make(`td${best ? ".al-p-least" : ""}`, {}, make("span.al-p-order", {}, order(kind)),
-        make("strong", { title: grouped(now[key][kind]) }, (narrow ? compact : grouped)(now[key][kind])), best ? make("span.al-sr", {}, " (least)") : null,
+        make("strong", { title: grouped(now[key][kind]) }, (narrow ? compact : grouped)(now[key][kind])), best
+          ? make("span.al-sr", {}, " (least)") : null,
         kind === "attention" && key === "operations" ? make("span.al-p-without", {}, "without projections") : null);
     };
     const head = (scope, text) => make("th", { scope }, text);
@@ -325,17 +369,29 @@ function render(context) {
       : shown.map((kind) => line(head("row", NAMES[kind]), ...measures.map((measure) => cell(kind, measure))));
     table.classList.toggle("al-p-narrow", narrow);
     table.replaceChildren(
-      make("caption", {}, `n = ${now.n} tokens, width d = ${now.width}, kernel k = ${now.kernel}. Orders: Vaswani et al. 2017, Table 1. ◂ marks the least.`),
+      make("caption", {}, `n = ${now.n} tokens, width d = ${now.width}, kernel k = ${now.kernel}. Orders: Vaswani ` +
+        `et al. 2017, Table 1. ◂ marks the least.`),
       make("thead", {}, line(make("td"), ...top.map((text) => head("col", text)))), make("tbody", {}, ...rows),
     );
   }
+  Object.assign(it, { paint });
+}
 
+/** What happens when something changes. */
+function life(it) {
+  const { figure, rebuild, paint } = it;
   rebuild();
   figure.on(["n", "kernel", "dilated", "source", "target", "width", "tokens"], () => figure.schedule(paint));
   figure.on("layers", () => figure.schedule(rebuild));
   figure.onResize((now) => {
-    if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); }
+    if (now > 0 && Math.abs(now - it.size) > 0.5) { it.size = now; paint(); }
   });
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [controls, choosing, diagramsOf, painting, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

@@ -29,18 +29,24 @@ function render(context) {
   const figure = frame(context, { name: "position-similarity", numbers: state });
 
   const options = () => model.get("names").map((name, i) => [i, shorten(name, 40)]);
-  const encoding = choice({ label: "Encoding", options: options(), value: model.get("chosen"), input: (i) => figure.push("chosen", Number(i)) });
+  const encoding = choice({ label: "Encoding", options: options(), value: model.get("chosen"),
+    input: (i) => figure.push("chosen", Number(i)) });
   const knob = (key, label) => slider({ label, min: 0, max: 1, step: 1, value: 0, input: (v) => figure.push(key, v) });
   const place = knob("place", "Place"), row = knob("row", "Row"), column = knob("column", "Column");
   figure.controls.append(encoding, place, row, column);
 
-  const canvas = make("canvas", { role: "img" }), picture = make("canvas", { role: "img", "aria-label": "The image, with the probed patch outlined" });
+  const canvas = make("canvas", { role: "img" });
+  const picture = make("canvas", { role: "img", "aria-label": "The image, with the probed patch outlined" });
   const mapName = make("div.al-ps-title"), sideName = make("div.al-ps-title"), scale = make("div.al-ps-name");
   const curve = make("div"), photo = make("div", {}, picture);
-  const grid = make("div.al-ps-grid", {}, make("div", {}, mapName, make("div.al-map.al-ps-map", {}, canvas), scale), make("div", {}, sideName, curve, photo));
+  const grid = make("div.al-ps-grid", {}, make("div", {}, mapName, make("div.al-map.al-ps-map", {}, canvas), scale),
+    make("div", {}, sideName, curve, photo));
   const readout = make("div.al-readout");
   figure.body.append(grid, readout);
-  onPress(figure, canvas, () => { const { shape, grid: two } = state(); return two ? shape : [shape[0], shape[0]]; }, (r, c) => {
+  onPress(figure, canvas, () => {
+    const { shape, grid: two } = state();
+    return two ? shape : [shape[0], shape[0]];
+  }, (r, c) => {
     if (state().grid) {
       figure.push("row", r);
       figure.push("column", c);
@@ -53,11 +59,13 @@ function render(context) {
     photo.hidden = !image;
     if (!image) return;
     const [h, w] = image.shape, small = document.createElement("canvas"), pixels = new ImageData(w, h);
-    for (let i = 0; i < h * w; i++) pixels.data.set([...image.data.subarray(3 * i, 3 * i + 3)].map((v) => 255 * v).concat(255), 4 * i);
+    for (let i = 0; i < h * w; i++) pixels.data.set([...image.data.subarray(3 * i, 3 * i + 3)].map(
+      (v) => 255 * v).concat(255), 4 * i);
     small.width = w;
     small.height = h;
     small.getContext("2d").putImageData(pixels, 0, 0);
-    const [rows, columns] = now.shape, side = wide / columns, ink = paintMap(picture, [0], 1, 1, wide, side * rows, figure.theme, 0, 1);
+    const [rows, columns] = now.shape;
+    const side = wide / columns, ink = paintMap(picture, [0], 1, 1, wide, side * rows, figure.theme, 0, 1);
     ink.imageSmoothingEnabled = true;
     ink.drawImage(small, 0, 0, wide, side * rows);
     outline(ink, now.row, now.column, side, side, rows * side, columns * side);
@@ -77,13 +85,15 @@ function render(context) {
     encoding.value = now.chosen;
     place.hidden = now.grid;
     row.hidden = column.hidden = !now.grid;
-    for (const [node, last, value] of now.grid ? [[row, rows - 1, now.row], [column, columns - 1, now.column]] : [[place, rows - 1, now.place]]) {
+    for (const [node, last, value] of now.grid ? [[row, rows - 1, now.row], [column, columns - 1, now.column]]
+      : [[place, rows - 1, now.place]]) {
       node.querySelector("input").max = last;
       node.value = value;
     }
     grid.dataset.columns = two ? 2 : 1;
     const half = Math.floor(two ? (size - 1.5 * em) / 2 : size), top = Math.round(20 * em);
-    const cell = Math.min(half / columns, top / rows), wide = Math.round(cell * columns), high = Math.round(cell * rows);
+    const cell = Math.min(half / columns, top / rows);
+    const wide = Math.round(cell * columns), high = Math.round(cell * rows);
     const values = now.grid ? now.similarity : now.matrix.flat();
     const least = values.reduce((a, b) => Math.min(a, b), 1); // the scale runs from the least similar pair to 1
     const ink = paintMap(canvas, values, rows, columns, wide, high, figure.theme, least, 1);
@@ -91,8 +101,10 @@ function render(context) {
     else outline(ink, now.place, 0, wide, high / rows);
     const name = model.get("names")[now.chosen] ?? "";
     canvas.setAttribute("aria-label", `Cosine similarity, ${shorten(name, 60)}, ${rows} by ${columns}`);
-    mapName.textContent = now.grid ? `Patch (${now.row}, ${now.column}) with every patch` : "Every place with every place";
-    scale.textContent = `cosine: ${figure.theme.dark ? "dark" : "light"} = ${nice(least, 2)}, ${figure.theme.dark ? "light" : "dark"} = 1`;
+    mapName.textContent = now.grid ? `Patch (${now.row}, ${now.column}) with every patch`
+      : "Every place with every place";
+    const [little, much] = figure.theme.dark ? ["dark", "light"] : ["light", "dark"];
+    scale.textContent = `cosine: ${little} = ${nice(least, 2)}, ${much} = 1`;
     curve.hidden = now.grid;
     photo.hidden = true;
     if (now.grid) {
@@ -101,7 +113,8 @@ function render(context) {
     } else {
       sideName.textContent = `Place ${now.place} with every place`;
       const plot = chart({
-        wide: Math.max(200, half), high: Math.min(14 * em, two ? high : 11 * em), em, x: [0, rows - 1], y: [-1.05, 1.08], xTicks: roundTicks(rows - 1, half / (4 * em)),
+        wide: Math.max(200, half), high: Math.min(14 * em, two ? high : 11 * em), em, x: [0, rows - 1],
+          y: [-1.05, 1.08], xTicks: roundTicks(rows - 1, half / (4 * em)),
         yTicks: [-1, 0, 1], xName: "place", label: `Cosine of place ${now.place} with every place`,
       });
       plot.rule(plot.x(now.place), plot.box.top, plot.x(now.place), plot.box.bottom, "al-ps-probe");
@@ -111,7 +124,8 @@ function render(context) {
     }
     const around = now.grid
       ? [["right", 0, 1], ["below", 1, 0], ["diagonal", 1, 1]].flatMap(([words, r, c]) => near(now, words, r, c))
-      : [1, 2, 8].flatMap((k) => (now.place + k < rows ? [`${k} further: ${nice(now.similarity[now.place + k], 2)}`] : []));
+      : [1, 2, 8].flatMap((k) => (now.place + k < rows ? [`${k} further: ${nice(now.similarity[now.place + k], 2)}`]
+        : []));
     readout.textContent = `${shorten(name, 60)}. ${around.join(" · ") || "Move the probe away from the edge."}`;
   }
   const near = (now, words, r, c) => {

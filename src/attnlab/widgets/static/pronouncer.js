@@ -12,7 +12,8 @@ const HARDLY = 0.2; // a letter whose largest weight is below this was hardly lo
  */
 export function readSpelling(text) {
   const plain = text.replace(/[’‘]/g, "'").normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
-  const words = (plain.match(/[^\s\-]+/gu) ?? []).map((part) => part.replace(/[^a-z']/g, "").replace(/^'+/, "")).filter(Boolean);
+  const words = (plain.match(/[^\s\-]+/gu) ?? []).map((part) => part.replace(/[^a-z']/g, "").replace(/^'+/,
+    "")).filter(Boolean);
   const left = [...new Set(plain.match(/[^a-z'\s\-\p{C}\p{Z}]/gu) ?? [])];
   return { words, left };
 }
@@ -26,7 +27,9 @@ export function nearest(said, ways) {
   });
 }
 
-function render(context) {
+/** What is said of a word, computed once. */
+function speaking(it) {
+  const { context } = it;
   const { model } = context;
   const figure = frame(context, { name: "pronouncer", numbers });
   let kept = null;
@@ -36,13 +39,16 @@ function render(context) {
     return kept.model;
   }
 
-  let memo = { word: null, examples: null, net: null, result: null };
+  Object.assign(it, { memo: { word: null, examples: null, net: null, result: null } });
   const silent = { columns: [], said: [], summary: null, right: null, finished: true };
   /** The word that is read: the one the reader chose among several, or the first. */
-  const word = () => { const { words } = readSpelling(model.get("text")); return words[Math.min(model.get("which"), words.length - 1)] ?? ""; };
+  const word = () => {
+    const { words } = readSpelling(model.get("text"));
+    return words[Math.min(model.get("which"), words.length - 1)] ?? "";
+  };
   function pronunciation() {
     const letters = word(), net = speaker(), examples = model.get("examples");
-    if (memo.word === letters && memo.net === net && memo.examples === examples) return memo.result;
+    if (it.memo.word === letters && it.memo.net === net && it.memo.examples === examples) return it.memo.result;
     let result = silent;
     if (letters && letters.length <= LONGEST_WORD) {
       const { steps, summary, finished } = net.greedy([...letters]), hints = model.get("hints");
@@ -56,7 +62,7 @@ function render(context) {
         gold, right: order?.right ?? null, found: order?.found ?? null, finished,
       };
     }
-    memo = { word: letters, net, examples, result };
+    it.memo = { word: letters, net, examples, result };
     return result;
   }
   /** For each letter the largest weight that a sound gave it. */
@@ -66,32 +72,51 @@ function render(context) {
     return columns.slice(0, -1).map((_, j) => Math.max(0, ...sounds.map(({ weights }) => weights[j])));
   }
   function numbers() {
-    const result = pronunciation(), shown = control.place(), said = result.said.slice(0, shown), now = view.selected();
+    const result = pronunciation();
+    const shown = it.control.place(), said = result.said.slice(0, shown), now = it.view.selected();
     const most = attended(result), { words, left } = readSpelling(model.get("text"));
     return {
-      word: word(), words: words.length, left, speed: model.get("speed"), shown, total: result.said.length, finished: result.finished,
-      sounds: said.filter(({ end }) => !end).map(({ text }) => text), hints: said.filter(({ end }) => !end).map(({ hint }) => hint),
-      probability: said.map(({ probability }) => probability), weights: result.summary ? [] : said.map(({ weights }) => [...weights]),
+      word: word(), words: words.length, left, speed: model.get("speed"), shown, total: result.said.length,
+        finished: result.finished,
+      sounds: said.filter(({ end }) => !end).map(({ text }) => text),
+        hints: said.filter(({ end }) => !end).map(({ hint }) => hint),
+      probability: said.map(({ probability }) => probability), weights: result.summary
+        ? [] : said.map(({ weights }) => [...weights]),
       selected: now, looked: now >= 0 && said[now]?.weights ? [...said[now].weights] : [],
       most, overlooked: most.flatMap((weight, j) => (weight < HARDLY ? [j] : [])),
       gold: (result.gold ?? []).join(" "), right: result.right ? result.right.slice(0, shown) : [],
     };
   }
+  Object.assign(it, { model, figure, word, pronunciation, attended });
+}
 
-  // --- controls
-  const menu = choice({ label: "Example", options: [], value: "", input: (text) => { if (text) begin(text); } });
+/** What the reader can type, and how it is played. */
+function controls(it) {
+  const { model, figure, pronunciation } = it;
+  const menu = choice({ label: "Example", options: [], value: "", input: (text) => { if (text) it.begin(text); } });
   menu.classList.add("al-av-menu");
-  const entry = make("input", { type: "text", "aria-label": "A word, or your name", autocomplete: "off", autocapitalize: "none", spellcheck: "false", placeholder: "Type a word, or your name" });
-  const form = make("form.al-av-entry", { onsubmit: (event) => { event.preventDefault(); begin(entry.value); } }, entry, make("button.al-button", { type: "submit" }, "Pronounce"));
-  entry.addEventListener("change", () => { if (entry.value !== model.get("text")) begin(entry.value); });
-  const control = player(figure, model, { total: () => pronunciation().said.length, unit: "sounds", moved: () => view.release() });
+  const entry = make("input", { type: "text", "aria-label": "A word, or your name", autocomplete: "off",
+    autocapitalize: "none", spellcheck: "false", placeholder: "Type a word, or your name" });
+  const form = make("form.al-av-entry", { onsubmit: (event) => { event.preventDefault(); it.begin(entry.value); } },
+    entry, make("button.al-button", { type: "submit" }, "Pronounce"));
+  entry.addEventListener("change", () => { if (entry.value !== model.get("text")) it.begin(entry.value); });
+  const control = player(figure, model, { total: () => pronunciation().said.length, unit: "sounds",
+    moved: () => it.view.release() });
   figure.controls.append(menu, form, control.node);
+  Object.assign(it, { menu, entry, control });
+}
 
-  const view = alignmentView(figure, { read: "Letters", spoken: "Sounds", name: "sound", one: "sound", quote: (text) => (text === "end" ? "the end" : text) });
+/** Words, map, and what is said of them. */
+function body(it) {
+  const { model, figure, word, pronunciation, control } = it;
+  const view = alignmentView(figure, { read: "Letters", spoken: "Sounds", name: "sound", one: "sound",
+    quote: (text) => (text === "end" ? "the end" : text) });
   const note = make("div.al-av-note", { role: "status" });
-  const gold = make("div.al-av-words"), goldLine = make("div.al-av-line", {}, make("span.al-av-side", {}, "Dictionary"), gold);
+  const gold = make("div.al-av-words");
+  const goldLine = make("div.al-av-line", {}, make("span.al-av-side", {}, "Dictionary"), gold);
   const verdict = make("div.al-av-verdict"), unheard = make("div.al-pr-unheard");
-  figure.body.append(note, make("div.al-av-told", {}, ...view.words, goldLine, verdict, view.readout, unheard), view.map);
+  figure.body.append(note, make("div.al-av-told", {}, ...view.words, goldLine, verdict, view.readout, unheard),
+    view.map);
 
   function begin(text, which = 0) {
     figure.push("text", text);
@@ -101,24 +126,40 @@ function render(context) {
 
   /** Sentences about the text, each a list of parts. */
   function notes() {
-    const text = model.get("text"), { words, left } = readSpelling(text), now = word(), trained = model.get("trained"), out = [];
-    if (!now) out.push([`${text.trim() ? "There is no letter from a to z in this." : "Nothing to pronounce yet."} Type a word, or choose an example.`]);
-    if (left.length) out.push([`The model reads the letters a to z and the apostrophe. Left out: ${left.slice(0, 8).join(" ")}${left.length > 8 ? " …" : ""}`]);
-    if (now.length > LONGEST_WORD) out.push([`This word has ${now.length} letters. Up to ${LONGEST_WORD}, please; your text is still in the box.`]);
-    else if (trained && now.length > trained) out.push([`This word has ${now.length} letters, but the longest one in training had ${trained}: expect mistakes.`]);
+    const text = model.get("text");
+    const { words, left } = readSpelling(text), now = word(), trained = model.get("trained"), out = [];
+    if (!now) out.push([`${text.trim() ? "There is no letter from a to z in this." : "Nothing to pronounce " +
+      "yet."} Type a word, or choose an example.`]);
+    if (left.length) out.push(
+      [`The model reads the letters a to z and the apostrophe. Left ` +
+        `out: ${left.slice(0, 8).join(" ")}${left.length > 8 ? " …" : ""}`]);
+    if (now.length > LONGEST_WORD) out.push(
+      [`This word has ${now.length} letters. Up to ${LONGEST_WORD}, please; your text is still in the box.`]);
+    else if (trained && now.length > trained) out.push(
+      [`This word has ${now.length} letters, but the longest one in training had ${trained}: expect mistakes.`]);
     if (words.length > 1) {
       const choices = words.slice(0, 6).map((other, i) =>
-        button(shorten(other, 20), () => begin(text, i), { "aria-pressed": String(i === Math.min(model.get("which"), words.length - 1)) }));
+        button(shorten(other, 20), () => begin(text, i),
+          { "aria-pressed": String(i === Math.min(model.get("which"), words.length - 1)) }));
       out.push(["One word at a time: ", ...choices, words.length > 6 ? ` and ${words.length - 6} more.` : ""]);
     }
     if (!pronunciation().finished) out.push(["The model never said that the word ends, so it was stopped."]);
     return out.map((parts) => make("p", {}, ...parts));
   }
-  let noted = null;
+  Object.assign(it, { view, note, gold, goldLine, verdict, unheard, begin, notes });
+}
+
+/** Notes, gold, silent letters, and the rest. */
+function painting(it) {
+  const {
+    model, figure, word, pronunciation, attended, menu, entry, control, view, note, gold, goldLine,
+    verdict, unheard, notes,
+  } = it;
+  Object.assign(it, { noted: null });
   function paintNote() {
     const key = `${model.get("text")}\n${model.get("which")}\n${model.get("trained")}`;
-    if (key === noted) return;
-    noted = key;
+    if (key === it.noted) return;
+    it.noted = key;
     const parts = notes();
     note.replaceChildren(...parts);
     note.hidden = parts.length === 0;
@@ -128,7 +169,8 @@ function render(context) {
     goldLine.hidden = !result.gold;
     verdict.hidden = !result.gold || !done;
     if (!result.gold) return;
-    gold.replaceChildren(...result.gold.map((sound, j) => make(`span.al-av-gold${!result.found[j] && done ? ".al-av-missed" : ""}`, {}, sound)));
+    gold.replaceChildren(...result.gold.map(
+      (sound, j) => make(`span.al-av-gold${!result.found[j] && done ? ".al-av-missed" : ""}`, {}, sound)));
     const wrong = result.right.filter((ok) => !ok).length, missed = result.found.filter((ok) => !ok).length;
     const parts = [
       ...(wrong ? [`✗ marks what the dictionary does not have here (${wrong}).`] : []),
@@ -139,12 +181,15 @@ function render(context) {
   function paintUnheard(result, done) {
     const letters = word(), hardly = attended(result).flatMap((weight, j) => (weight < HARDLY ? [letters[j]] : []));
     unheard.hidden = !done || result.summary !== null;
-    unheard.textContent = hardly.length ? `Hardly looked at by any sound (never above ${100 * HARDLY} %): ${hardly.join(", ")}.` : "Every letter was looked at by some sound.";
+    unheard.textContent = hardly.length
+      ? `Hardly looked at by any sound (never above ${100 * HARDLY} %): ${hardly.join(", ")}.`
+      : "Every letter was looked at by some sound.";
   }
 
   let spoken = "";
   function paint() {
-    const result = pronunciation(), shown = control.place(), done = result.said.length > 0 && shown === result.said.length;
+    const result = pronunciation();
+    const shown = control.place(), done = result.said.length > 0 && shown === result.said.length;
     if (entry.value !== model.get("text") && document.activeElement !== entry) entry.value = model.get("text");
     menu.value = model.get("examples").some((example) => example.word === model.get("text")) ? model.get("text") : "";
     control.paint();
@@ -152,7 +197,8 @@ function render(context) {
     paintGold(result, done);
     paintUnheard(result, done);
     view.show(result, shown);
-    const sounds = done ? result.said.filter(({ end }) => !end).map(({ text, hint }) => (hint ? `${text} ${hint}` : text)).join(", ") : "";
+    const sounds = done ? result.said.filter(({ end }) => !end).map(
+      ({ text, hint }) => (hint ? `${text} ${hint}` : text)).join(", ") : "";
     if (sounds && sounds !== spoken) figure.say(`${word()}: ${sounds}.`);
     spoken = sounds;
   }
@@ -161,6 +207,12 @@ function render(context) {
     menu.fill([["", "your own word"], ...examples.map((example) => [example.word, shorten(example.word, 40)])]);
     menu.hidden = examples.length === 0;
   }
+  Object.assign(it, { paint, fillMenu });
+}
+
+/** What happens when something changes. */
+function life(it) {
+  const { model, figure, entry, paint, fillMenu } = it;
   entry.value = model.get("text");
   fillMenu();
   paint();
@@ -168,7 +220,13 @@ function render(context) {
   figure.on("text", () => { entry.value = model.get("text"); repaint(); });
   figure.on(["which", "shown", "speed", "trained"], repaint);
   figure.on("examples", () => { fillMenu(); repaint(); });
-  figure.on(["speaker", "hints"], () => { memo = { ...memo, net: null }; noted = null; repaint(); });
+  figure.on(["speaker", "hints"], () => { it.memo = { ...it.memo, net: null }; it.noted = null; repaint(); });
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [speaking, controls, body, painting, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

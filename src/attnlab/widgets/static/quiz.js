@@ -71,7 +71,8 @@ export function fitting(questions, answers) {
   const out = {};
   if (answers === null || typeof answers !== "object") return out;
   questions.forEach((q, i) => {
-    const tried = Array.isArray(answers[i]) ? answers[i].filter((c) => Number.isInteger(c) && c >= 0 && c < q.choices.length) : [];
+    const tried = Array.isArray(answers[i])
+      ? answers[i].filter((c) => Number.isInteger(c) && c >= 0 && c < q.choices.length) : [];
     if (tried.length) out[i] = [...new Set(tried)];
   });
   return out;
@@ -79,7 +80,9 @@ export function fitting(questions, answers) {
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-function render(context) {
+/** The card and its buttons. */
+function cardOf(it) {
+  const { context } = it;
   const { model } = context;
   const questions = () => model.get("questions") ?? [];
   const answers = () => fitting(questions(), model.get("answers"));
@@ -90,47 +93,58 @@ function render(context) {
   const count = make("span.al-q-count");
   figure.controls.append(dots, count);
   const card = make("div.al-q-card");
-  const back = button("← Back", () => go(at - 1));
-  const next = button("Next →", () => go(at + 1));
-  const reset = button("Start again", restart);
+  const back = button("← Back", () => it.go(it.at - 1));
+  const next = button("Next →", () => it.go(it.at + 1));
+  const reset = button("Start again", (...given) => it.restart(...given));
   reset.classList.add("al-q-quiet");
   figure.body.append(card, make("div.al-q-turn", {}, back, next, reset));
+  Object.assign(it, { model, questions, answers, figure, dots, count, card, back, next, reset });
+}
 
-  let at = 0;
-  let parts = []; // the choices on the card
-  let stored = shelf(model.get("key"));
+/** From question to question. */
+function turning(it) {
+  const { model, questions, answers, figure, card } = it;
+  Object.assign(it, { at: 0 });
+  Object.assign(it, { parts: [] }); // the choices on the card
+  Object.assign(it, { stored: shelf(model.get("key")) });
 
   function remember() {
-    stored.write({ questions: fingerprint(questions()), answers: answers() });
+    it.stored.write({ questions: fingerprint(questions()), answers: answers() });
   }
 
   function open(place) {
     const now = answers();
-    const tried = now[at] ?? [];
+    const tried = now[it.at] ?? [];
     if (!tried.includes(place)) {
-      now[at] = [...tried, place];
+      now[it.at] = [...tried, place];
       figure.push("answers", now);
       figure.push("score", compute(questions(), now).correct);
       remember();
     }
-    const choice = questions()[at].choices[place];
-    figure.say(`${verdict(choice)} ${spoken(choice.why)} ${standing(grade(questions()[at].choices, now[at]))}`);
+    const choice = questions()[it.at].choices[place];
+    const standing = it.standing(grade(questions()[it.at].choices, now[it.at]));
+    figure.say(`${it.verdict(choice)} ${spoken(choice.why)} ${standing}`);
   }
 
   function go(place) {
-    at = Math.max(0, Math.min(questions().length - 1, place));
-    build();
+    it.at = Math.max(0, Math.min(questions().length - 1, place));
+    it.build();
     card.querySelector(".al-q-question")?.focus();
   }
 
   function restart() {
     figure.push("answers", {});
     figure.push("score", 0);
-    stored.clear();
+    it.stored.clear();
     go(0);
     figure.say("All answers are cleared.");
   }
+  Object.assign(it, { open, go, restart });
+}
 
+/** The question, and what was answered. */
+function painting(it) {
+  const { questions, answers, dots, count, card, back, next, reset, open, go } = it;
   const verdict = (choice) => (choice.correct ? "✓ Right." : "✗ Not this one.");
   const standing = (g) => {
     if (g.clean) return "";
@@ -141,13 +155,13 @@ function render(context) {
   /** A new card. */
   function build() {
     const all = questions();
-    at = Math.min(at, all.length - 1);
-    const question = all[at];
+    it.at = Math.min(it.at, all.length - 1);
+    const question = all[it.at];
     const right = question.choices.filter((c) => c.correct).length;
     const words = make("div.al-q-question", { tabindex: "-1" },
-      make("span.al-q-which", {}, `${at + 1} of ${all.length}`), make("div", {}, ...rich(question.question)));
-    const group = make("div.al-q-choices", { role: "group", "aria-label": `Choices for question ${at + 1}` });
-    parts = question.choices.map((choice, i) => {
+      make("span.al-q-which", {}, `${it.at + 1} of ${all.length}`), make("div", {}, ...rich(question.question)));
+    const group = make("div.al-q-choices", { role: "group", "aria-label": `Choices for question ${it.at + 1}` });
+    it.parts = question.choices.map((choice, i) => {
       const mark = make("span.al-q-verdict");
       const why = make("div.al-q-why", { hidden: true });
       const node = button("", () => open(i), { "aria-expanded": "false" });
@@ -168,10 +182,10 @@ function render(context) {
 
   function paint() {
     const all = questions(), now = answers();
-    const question = all[at];
-    const tried = now[at] ?? [];
+    const question = all[it.at];
+    const tried = now[it.at] ?? [];
     question.choices.forEach((choice, i) => {
-      const { node, mark, why } = parts[i];
+      const { node, mark, why } = it.parts[i];
       const shown = tried.includes(i);
       node.classList.toggle("al-q-right", shown && choice.correct);
       node.classList.toggle("al-q-wrong", shown && !choice.correct);
@@ -194,12 +208,13 @@ function render(context) {
       }));
     all.forEach((q, i) => {
       const g = grade(q.choices, now[i] ?? []);
-      const [sign, words] = g.clean ? ["✓", "right"] : g.done ? ["↻", "solved after a wrong try"] : g.started ? ["…", "not solved yet"] : ["", "not answered"];
+      const [sign, words] = g.clean ? ["✓", "right"] : g.done ? ["↻", "solved after a wrong try"] : g.started
+        ? ["…", "not solved yet"] : ["", "not answered"];
       const dot = dots.children[i];
       dot.textContent = `${i + 1}${sign && ` ${sign}`}`;
       dot.className = `al-button al-q-dot${g.clean ? " al-q-right" : g.started ? " al-q-wrong" : ""}`;
       dot.setAttribute("aria-label", `Question ${i + 1}, ${words}`);
-      if (i === at) dot.setAttribute("aria-current", "step");
+      if (i === it.at) dot.setAttribute("aria-current", "step");
       else dot.removeAttribute("aria-current");
     });
     dots.hidden = all.length < 2;
@@ -207,20 +222,25 @@ function render(context) {
     count.textContent = answered === total
       ? `${correct} of ${total} right at the first try${correct === total ? " — well done!" : ""}`
       : `${answered} of ${total} answered`;
-    back.disabled = at === 0;
-    next.disabled = at === all.length - 1;
+    back.disabled = it.at === 0;
+    next.disabled = it.at === all.length - 1;
     back.hidden = next.hidden = all.length < 2;
     reset.hidden = Object.keys(now).length === 0;
   }
+  Object.assign(it, { verdict, standing, build, paint });
+}
 
+/** Keyboard, and what happens when something changes. */
+function life(it) {
+  const { model, questions, answers, figure, card, open, build, paint } = it;
   // Up and down walk through the choices, a letter opens one.
   figure.listen(card, "keydown", (event) => {
-    const here = parts.findIndex(({ node }) => node === event.target);
+    const here = it.parts.findIndex(({ node }) => node === event.target);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const letter = event.ctrlKey || event.altKey || event.metaKey ? -1 : LETTERS.indexOf(event.key.toUpperCase());
-    if (here >= 0 && step) parts[(here + step + parts.length) % parts.length].node.focus();
-    else if (event.key.length === 1 && letter >= 0 && letter < parts.length) {
-      parts[letter].node.focus();
+    if (here >= 0 && step) it.parts[(here + step + it.parts.length) % it.parts.length].node.focus();
+    else if (event.key.length === 1 && letter >= 0 && letter < it.parts.length) {
+      it.parts[letter].node.focus();
       open(letter);
     } else return;
     event.preventDefault();
@@ -228,9 +248,9 @@ function render(context) {
   });
 
   function load() {
-    stored = shelf(model.get("key"));
+    it.stored = shelf(model.get("key"));
     if (Object.keys(answers()).length) return;
-    const kept = stored.read();
+    const kept = it.stored.read();
     if (!kept || kept.questions !== fingerprint(questions())) return;
     const fit = fitting(questions(), kept.answers);
     if (!Object.keys(fit).length) return;
@@ -238,13 +258,19 @@ function render(context) {
     figure.push("score", compute(questions(), fit).correct);
     // Come back to the first question that is still open.
     const open = questions().findIndex((q, i) => !grade(q.choices, fit[i] ?? []).done);
-    at = Math.max(0, open);
+    it.at = Math.max(0, open);
   }
 
   load();
   build();
   figure.on("answers", () => figure.schedule(paint));
   figure.on(["questions", "key"], () => figure.schedule(() => { load(); build(); }));
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [cardOf, turning, painting, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

@@ -68,21 +68,24 @@ export function compute(given) {
   };
 }
 
-function render(context) {
+/** The cell, and the way through time. */
+function controls(it) {
+  const { context } = it;
   const { model } = context;
   const WEIGHTS = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"];
-  let given = null;
+  Object.assign(it, { given: null });
   /** The arrays are unpacked once, not in every frame. */
   function load() {
     const out = array(model.get("weight_out"));
-    given = {
+    it.given = {
       kind: model.get("cell"), vocabulary: model.get("vocabulary"), embedding: array(model.get("embedding")),
       weights: Object.fromEntries(WEIGHTS.map((key) => [key, array(model.get(key))])),
       out: out && { weight: out, bias: array(model.get("bias_out")) },
     };
   }
   load();
-  const state = () => compute({ ...given, tokens: model.get("tokens"), step: model.get("step"), muted: model.get("muted") });
+  const state = () => compute({ ...it.given, tokens: model.get("tokens"), step: model.get("step"),
+    muted: model.get("muted") });
   const figure = frame(context, { name: "rnn-stepper", numbers: state });
 
   const length = () => model.get("tokens").length;
@@ -107,17 +110,29 @@ function render(context) {
   function go(t) {
     figure.push("step", Math.max(0, Math.min(length(), t)));
     const now = state();
-    figure.say(now.step ? `After “${shorten(model.get("tokens")[now.step - 1], 40)}”. ${answerWords(now)}` : "Before the first word.");
+    figure.say(now.step ? `After “${shorten(model.get("tokens")[now.step - 1], 40)}”. ${it.answerWords(now)}`
+      : "Before the first word.");
   }
+  Object.assign(it, { model, WEIGHTS, load, state, figure, time, range, back, next, box });
+}
 
+/** The network as a picture, and the words below it. */
+function body(it) {
+  const { figure } = it;
   const picture = svg("svg", { class: "al-r-net", role: "img", "aria-label": "States after each word" });
   const words = make("div.al-r-words", { role: "group", "aria-label": "Words: press one to silence it" });
   const inner = make("div.al-r-inner", {}, picture, words);
   const line = make("div"), strangers = make("div.al-r-strangers"), hint = make("div.al-r-hint", {},
-    "Each cell is one entry of the state, between −1 and 1; the colour follows the number. Press a word to silence it: it is then read as zeros.");
+    "Each cell is one entry of the state, between −1 and 1; the colour follows the number. Press a word to silence " +
+      "it: it is then read as zeros.");
   figure.body.append(make("div.al-r-scroll", {}, inner), make("div.al-readout", {}, line, strangers), hint);
-  let size = 680;
+  Object.assign(it, { size: 680 });
+  Object.assign(it, { picture, words, inner, line, strangers });
+}
 
+/** The network up to now. */
+function painting(it) {
+  const { model, state, figure, time, range, back, next, box, picture, words, inner, line, strangers } = it;
   const answerWords = (now) => {
     const row = now.answers.at(-1);
     if (!row) return "";
@@ -127,29 +142,34 @@ function render(context) {
 
   function paint() {
     const now = state(), tokens = model.get("tokens"), labels = model.get("labels");
-    const H = given.weights.weight_hh.shape[1], T = tokens.length;
+    const H = it.given.weights.weight_hh.shape[1], T = tokens.length;
     const em = parseFloat(getComputedStyle(figure.root).fontSize) || 15;
-    const gutter = 3.1 * em, pitch = Math.max(3.6 * em, Math.min(7 * em, (size - gutter) / T)), gap = 1.1 * em;
+    const gutter = 3.1 * em, pitch = Math.max(3.6 * em, Math.min(7 * em, (it.size - gutter) / T)), gap = 1.1 * em;
     const cell = H <= 8 ? 1.55 * em : Math.max(0.7 * em, (12.5 * em) / H);
-    const head = given.out ? 2.7 * em : 0.5 * em, wide = gutter + T * pitch, high = head + H * cell + 1.6 * em;
+    const head = it.given.out ? 2.7 * em : 0.5 * em, wide = gutter + T * pitch, high = head + H * cell + 1.6 * em;
     range.max = String(T);
     time.value = now.step;
     back.disabled = now.step === 0;
     next.disabled = now.step === T;
     inner.style.width = `${wide}px`;
-    for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${high}`, width: wide, height: high })) picture.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${high}`, width: wide,
+      height: high })) picture.setAttribute(key, value);
 
     const parts = [];
     for (let i = 0; i < H; i++)
-      if (H <= 12) parts.push(svg("text", { x: gutter - 0.5 * em, y: head + (i + 0.68) * cell, class: "al-r-unit" }, `h[${i}]`));
+      if (H <= 12) parts.push(svg("text", { x: gutter - 0.5 * em, y: head + (i + 0.68) * cell, class: "al-r-unit" },
+        `h[${i}]`));
     for (let t = 0; t < T; t++) {
       const left = gutter + t * pitch + gap / 2, right = left + pitch - gap, middle = (left + right) / 2;
       const done = t < now.step;
       const foot = head + H * cell;
-      parts.push(svg("path", { d: `M${middle} ${foot + 1.35 * em}V${foot + 0.35 * em}m${-0.3 * em} ${0.4 * em}l${0.3 * em} ${-0.4 * em}l${0.3 * em} ${0.4 * em}`, class: done ? "al-r-arrow" : "al-r-arrow al-r-later" }));
+      const kind = done ? "al-r-arrow" : "al-r-arrow al-r-later", wing = 0.3 * em, tip = 0.4 * em;
+      const up = `M${middle} ${foot + 1.35 * em}V${foot + 0.35 * em}m${-wing} ${tip}l${wing} ${-tip}l${wing} ${tip}`;
+      parts.push(svg("path", { d: up, class: kind }));
       if (t) {
         const y = head + (H * cell) / 2;
-        parts.push(svg("path", { d: `M${left - gap + 2} ${y}H${left - 2}m${-0.3 * em} ${-0.3 * em}l${0.3 * em} ${0.3 * em}l${-0.3 * em} ${0.3 * em}`, class: done ? "al-r-arrow" : "al-r-arrow al-r-later" }));
+        const on = `M${left - gap + 2} ${y}H${left - 2}m${-wing} ${-wing}l${wing} ${wing}l${-wing} ${wing}`;
+        parts.push(svg("path", { d: on, class: kind }));
       }
       for (let i = 0; i < H; i++) {
         const y = head + i * cell;
@@ -158,14 +178,18 @@ function render(context) {
           continue;
         }
         const value = now.states[t][i];
-        parts.push(svg("rect", { x: left, y, width: right - left, height: cell, fill: figure.theme.signed(value) }, svg("title", {}, `h[${i}] after word ${t + 1}: ${nice(value)}`)));
-        if (cell > 1.1 * em) parts.push(svg("text", { x: middle, y: y + cell / 2 + 0.3 * em, class: "al-r-number", style: `fill: ${figure.theme.inkOnSigned(value)}` }, nice(value, 2)));
+        parts.push(svg("rect", { x: left, y, width: right - left, height: cell, fill: figure.theme.signed(value) },
+          svg("title", {}, `h[${i}] after word ${t + 1}: ${nice(value)}`)));
+        if (cell > 1.1 * em) parts.push(svg("text", { x: middle, y: y + cell / 2 + 0.3 * em, class: "al-r-number",
+          style: `fill: ${figure.theme.inkOnSigned(value)}` }, nice(value, 2)));
       }
-      parts.push(svg("rect", { x: left, y: head, width: right - left, height: H * cell, class: t === now.step - 1 ? "al-r-frame al-r-now" : "al-r-frame" }));
-      if (given.out && done) {
+      parts.push(svg("rect", { x: left, y: head, width: right - left, height: H * cell, class: t === now.step - 1
+        ? "al-r-frame al-r-now" : "al-r-frame" }));
+      if (it.given.out && done) {
         const row = now.answers[t], best = row.indexOf(Math.max(...row));
         const room = Math.max(3, Math.floor(pitch / (0.5 * em)));
-        parts.push(svg("text", { x: middle, y: 1.0 * em, class: "al-r-answer" }, shorten(visible(labels[best] ?? String(best)), room)));
+        parts.push(svg("text", { x: middle, y: 1.0 * em, class: "al-r-answer" },
+          shorten(visible(labels[best] ?? String(best)), room)));
         parts.push(svg("text", { x: middle, y: 2.1 * em, class: "al-r-share" }, nice(row[best], 2)));
       }
     }
@@ -181,34 +205,54 @@ function render(context) {
       node.lastChild.textContent = now.muted.length && t < now.step ? `Δ ${nice(now.moved[t], 2)}` : "";
     });
     line.textContent = now.step
-      ? `h${sub(now.step)} = ${NAME[given.kind]}(h${sub(now.step - 1)}, “${shorten(visible(tokens[now.step - 1]), 24)}”). ${answerWords(now)}${now.muted.length ? ` Δ: how far the silenced word moves this state (${nice(now.moved.at(-1), 2)} here).` : ""}`
+      ? `h${sub(now.step)} = ${NAME[it.given.kind]}(h${sub(now.step - 1)}, ` +
+        `“${shorten(visible(tokens[now.step - 1]), 24)}”). ${answerWords(now)}` + (now.muted.length
+          ? ` Δ: how far the silenced word moves this state (${nice(now.moved.at(-1), 2)} here).` : "")
       : "h₀ is all zeros. Press “Next word”.";
-    const names = [...new Set(now.unknown.map((t) => tokens[t]))].slice(0, 5).map((word) => `“${shorten(visible(word), 20)}”`);
+    const names = [...new Set(now.unknown.map((t) => tokens[t]))].slice(0,
+      5).map((word) => `“${shorten(visible(word), 20)}”`);
     strangers.textContent = names.length
-      ? `Not in the vocabulary, read as zeros: ${names.join(", ")}. It knows ${given.vocabulary.slice(0, 14).map((word) => shorten(visible(word), 12)).join(", ")}${given.vocabulary.length > 14 ? " …" : ""}.`
+      ? `Not in the vocabulary, read as zeros: ${names.join(", ")}. It ` +
+        `knows ${it.given.vocabulary.slice(0, 14).map((word) => shorten(visible(word), 12)).join(", ")}` +
+        `${it.given.vocabulary.length > 14 ? " …" : ""}.`
       : "";
   }
   function build(tokens) {
     words.replaceChildren(...tokens.map((word, t) => {
       const flip = () => {
         const muted = model.get("muted");
-        figure.push("muted", muted.includes(t) ? muted.filter((other) => other !== t) : [...muted, t].sort((a, b) => a - b));
+        figure.push("muted", muted.includes(t) ? muted.filter((other) => other !== t)
+          : [...muted, t].sort((a, b) => a - b));
       };
-      const node = make("div.al-r-word", {}, button(shorten(visible(word), 9), flip, { title: shorten(word, 200), "aria-label": `silence ${shorten(visible(word), 40)}` }), make("span.al-r-moved"));
+      const node = make("div.al-r-word", {},
+        button(shorten(visible(word), 9), flip, { title: shorten(word, 200),
+        "aria-label": `silence ${shorten(visible(word), 40)}` }), make("span.al-r-moved"));
       node.word = word;
       return node;
     }));
   }
   const sub = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
   const sentence = () => { box.value = shorten(model.get("tokens").map((word) => shorten(word, 60)).join(" "), 600); };
+  Object.assign(it, { answerWords, paint, sentence });
+}
 
+/** What happens when something changes. */
+function life(it) {
+  const { WEIGHTS, load, figure, paint, sentence } = it;
   sentence();
   paint();
   figure.on(["step", "muted"], () => figure.schedule(paint));
   figure.on("tokens", () => { sentence(); figure.schedule(paint); });
-  figure.on(["cell", "vocabulary", "labels", "embedding", "weight_out", "bias_out", ...WEIGHTS], () => { load(); figure.schedule(paint); });
+  figure.on(["cell", "vocabulary", "labels", "embedding", "weight_out", "bias_out", ...WEIGHTS],
+    () => { load(); figure.schedule(paint); });
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((width) => { if (width > 0 && Math.abs(width - size) > 0.5) { size = width; paint(); } });
+  figure.onResize((width) => { if (width > 0 && Math.abs(width - it.size) > 0.5) { it.size = width; paint(); } });
+}
+
+function render(context) {
+  const it = { context };
+  for (const piece of [controls, body, painting, life]) piece(it);
+  const { figure } = it;
   return figure.dispose;
 }
 

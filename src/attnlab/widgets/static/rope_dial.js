@@ -36,9 +36,12 @@ function render(context) {
     figure.push(name, place);
   }
   const last = model.get("longest");
-  const query = slider({ label: "Place of the query", min: 0, max: last, step: 1, value: model.get("query"), input: (p) => move("query", p) });
-  const key = slider({ label: "Place of the key", min: 0, max: last, step: 1, value: model.get("key"), input: (p) => move("key", p) });
-  const tied = toggle({ label: "move both together", value: model.get("tied"), input: (on) => figure.push("tied", on) });
+  const query = slider({ label: "Place of the query", min: 0, max: last, step: 1, value: model.get("query"),
+    input: (p) => move("query", p) });
+  const key = slider({ label: "Place of the key", min: 0, max: last, step: 1, value: model.get("key"),
+    input: (p) => move("key", p) });
+  const tied = toggle({ label: "move both together", value: model.get("tied"),
+    input: (on) => figure.push("tied", on) });
   const base = slider({
     label: "Base", min: 10, max: 1e6, log: true, detents: [10, 100, 1000, 1e4, 1e5, 1e6], value: model.get("base"),
     format: (b) => String(Math.round(b)), input: (b) => figure.push("base", b),
@@ -68,10 +71,14 @@ function render(context) {
       ];
     };
     const turn = now.speeds[pair];
-    const picture = svg("svg", { viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img", "aria-label": `Pair ${pair}: the query and the key add ${nice(now.parts[pair], 2)} to the score` },
-      svg("circle", { cx: middle, cy: middle, r: reach, class: "al-rd-face" }), ...hand(now.q, "q"), ...hand(now.k, "k"));
+    const picture = svg("svg", { viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img",
+      "aria-label": `Pair ${pair}: the query and the key add ${nice(now.parts[pair], 2)} to the score` },
+      svg("circle", { cx: middle, cy: middle, r: reach, class: "al-rd-face" }), ...hand(now.q, "q"),
+        ...hand(now.k, "k"));
     return make("div.al-rd-dial", {}, make("div.al-rd-pair", {}, `pair ${pair}`), picture,
-      make("div.al-rd-words", {}, make("span", {}, `${turn >= 0.1 ? nice(turn, 2) : turn.toPrecision(1).replace(/e-(\d+)/, "·10^−$1")} rad a place`), make("strong", {}, nice(now.parts[pair], 2))));
+      make("div.al-rd-words", {},
+        make("span", {}, `${turn >= 0.1 ? nice(turn, 2) : turn.toPrecision(1).replace(/e-(\d+)/, "·10^−$1")} rad a ` +
+          `place`), make("strong", {}, nice(now.parts[pair], 2))));
   }
 
   let size = 720;
@@ -83,7 +90,8 @@ function render(context) {
     }
     tied.value = model.get("tied");
     base.value = now.base;
-    const lengths = [...now.q, ...now.k].reduce((all, v, i, list) => (i % 2 ? [...all, Math.hypot(list[i - 1], v)] : all), []);
+    const lengths = [...now.q, ...now.k].reduce((all, v, i, list) => (i % 2 ? [...all, Math.hypot(list[i - 1], v)]
+      : all), []);
     const scale = Math.max(...lengths) || 1;
     const columns = size > 34 * em ? Math.min(pairs, 6) : 2;
     const side = Math.floor(Math.min(11 * em, (size - (columns - 1) * 0.8 * em) / columns));
@@ -92,15 +100,19 @@ function render(context) {
     const low = Math.min(...now.curve), high = Math.max(...now.curve), room = 0.12 * (high - low || 1);
     const plot = chart({
       wide: Math.max(200, size), high: 9 * em, em, x: [-longest, longest], y: [low - room, high + room],
-      xTicks: [-longest, -longest / 2, 0, longest / 2, longest].map(Math.round), yTicks: [[low, nice(low, 1)], [high, nice(high, 1)]],
-      xName: "distance: place of the key − place of the query", label: `Score against distance; at distance ${now.distance} it is ${nice(now.score, 2)}`,
+      xTicks: [-longest, -longest / 2, 0, longest / 2, longest].map(Math.round),
+        yTicks: [[low, nice(low, 1)], [high, nice(high, 1)]],
+      xName: "distance: place of the key − place of the query",
+        label: `Score against distance; at distance ${now.distance} it is ${nice(now.score, 2)}`,
     });
     plot.rule(plot.x(now.distance), plot.box.top, plot.x(now.distance), plot.box.bottom, "al-rd-probe");
     plot.line(now.curve.map((v, i) => [i - longest, v]), { class: "al-rd-curve" });
     plot.dot(now.distance, now.score, { class: "al-rd-dot" });
     curve.replaceChildren(plot.node);
-    const sum = now.parts.map((part, i) => (i ? (part < 0 ? " − " : " + ") + nice(Math.abs(part), 2) : nice(part, 2))).join("");
-    readout.textContent = `Distance ${now.key} − ${now.query} = ${nice(now.distance, 0)}.  Score q·k = ${sum} = ${nice(now.score, 2)}`;
+    const sum = now.parts.map((part, i) => (i ? (part < 0 ? " − " : " + ") + nice(Math.abs(part), 2)
+      : nice(part, 2))).join("");
+    readout.textContent = `Distance ${now.key} − ${now.query} = ${nice(now.distance, 0)}.  Score q·k ` +
+      `= ${sum} = ${nice(now.score, 2)}`;
   }
   paint();
   figure.on(["q", "k", "base", "query", "key", "longest", "tied"], () => figure.schedule(paint));

@@ -44,7 +44,8 @@ export function tensor({ shape, dtype, data, scale = null }) {
     for (let i = 0, c = 0; i < scales.length; i++) for (let j = 0; j < width; j++, c++) out[c] *= scales[i];
   }
   const size = shape.reduce((a, b) => a * b, 1);
-  if (out.length !== size) throw new Error(`An array of shape ${shape.join("×")} has ${size} numbers, not ${out.length}.`);
+  if (out.length !== size) throw new Error(
+    `An array of shape ${shape.join("×")} has ${size} numbers, not ${out.length}.`);
   return { shape: [...shape], data: out };
 }
 

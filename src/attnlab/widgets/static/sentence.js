@@ -1,7 +1,8 @@
 // What a reader types, read kindly: words, and for unknown ones the words that may have been meant. No DOM.
 
 // What people write, in words of the corpus. As CONTRACTIONS in browser_translator.py.
-const CONTRACTIONS = [["can't", "cannot"], ["can not", "cannot"], ["n't", " not"], ["i'm", "i am"], ["'re", " are"], ["'ve", " have"]];
+const CONTRACTIONS = [["can't", "cannot"], ["can not", "cannot"], ["n't", " not"], ["i'm", "i am"], ["'re", " are"],
+  ["'ve", " have"]];
 
 /** Text to words: lower case, commas apart, full stops gone; `left` lists the other signs, each once. */
 export function readEnglish(text) {
@@ -19,7 +20,8 @@ export function distance(a, b) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       next[j] = Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) next[j] = Math.min(next[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) next[j] = Math.min(next[j],
+        before[j - 2] + 1);
     }
     [before, row] = [row, next];
   }

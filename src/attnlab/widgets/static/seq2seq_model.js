@@ -59,7 +59,8 @@ export function seq2seqModel({ config, source, target, arrays }) {
   /** How well the decoder's state s matches each annotation: (S). */
   function scoresOf(s, { keys, length: S }) {
     if (config.kind === "dot") return scores(s, keys, 1, S, H).map((z) => z / Math.sqrt(H));
-    if (config.kind === "bilinear") return scores(matmul(s, w["context.score.weight"].data, 1, H, 2 * H), keys, 1, S, 2 * H);
+    if (config.kind === "bilinear") return scores(matmul(s, w["context.score.weight"].data, 1, H, 2 * H),
+      keys, 1, S, 2 * H);
     const query = matVec(w["context.score.query.weight"], s, w["context.score.query.bias"]); // (H)
     const v = w["context.score.out.weight"].data, out = new Float64Array(S);
     for (let i = 0; i < S; i++) for (let k = 0; k < H; k++) out[i] += v[k] * Math.tanh(query[k] + keys[i * H + k]);

@@ -12,22 +12,26 @@ export function compute({ view, length, width, base, place, dim }) {
   place = Math.min(place, length - 1);
   dim = Math.min(dim, columns - 1);
   const wavelength = binary ? 2 ** (dim + 1) : (2 * Math.PI) / frequencies(width, base)[dim >> 1];
-  return { view, place, dim, base, value: matrix[place][dim], wavelength, row: matrix[place], wave: matrix.map((row) => row[dim]), matrix };
+  return { view, place, dim, base, value: matrix[place][dim], wavelength, row: matrix[place],
+    wave: matrix.map((row) => row[dim]), matrix };
 }
 
 const long = (places) => nice(places, places < 100 ? 1 : 0);
 
 function render(context) {
   const { model } = context;
-  const state = () => compute(Object.fromEntries(["view", "length", "width", "base", "place", "dim"].map((key) => [key, model.get(key)])));
+  const state = () => compute(
+    Object.fromEntries(["view", "length", "width", "base", "place", "dim"].map((key) => [key, model.get(key)])));
   const figure = frame(context, { name: "sinusoid-matrix", numbers: state });
 
   const view = choice({
     label: "Show", options: [["waves", "sinusoids"], ["binary", "binary counter"]], value: model.get("view"),
     input: (name) => figure.push("view", name),
   });
-  const place = slider({ label: "Place", min: 0, max: model.get("length") - 1, step: 1, value: model.get("place"), input: (p) => figure.push("place", p) });
-  const dim = slider({ label: "Dimension", min: 0, max: model.get("width") - 1, step: 1, value: model.get("dim"), input: (d) => figure.push("dim", d) });
+  const place = slider({ label: "Place", min: 0, max: model.get("length") - 1, step: 1, value: model.get("place"),
+    input: (p) => figure.push("place", p) });
+  const dim = slider({ label: "Dimension", min: 0, max: model.get("width") - 1, step: 1, value: model.get("dim"),
+    input: (d) => figure.push("dim", d) });
   const base = slider({
     label: "Base", min: 10, max: 1e6, log: true, detents: [10, 100, 1000, 1e4, 1e5, 1e6], value: model.get("base"),
     format: (b) => String(Math.round(b)), input: (b) => figure.push("base", b),
@@ -70,13 +74,19 @@ function render(context) {
       ink.strokeRect(1, now.place * ch, wide - 2, ch);
       ink.strokeRect(now.dim * cw, 1, cw, high - 2);
     }
-    canvas.setAttribute("aria-label", `Matrix of ${rows} places and ${columns} dimensions, probed at place ${now.place}, dimension ${now.dim}.`);
-    rowsName.textContent = `↓ places 0 to ${rows - 1} · → dimensions 0 to ${columns - 1} · ${figure.theme.dark ? "light" : "dark"} = 1, ${figure.theme.dark ? "dark" : "light"} = ${low}`.replaceAll("-", "−");
+    canvas.setAttribute("aria-label",
+      `Matrix of ${rows} places and ${columns} dimensions, probed at place ${now.place}, dimension ${now.dim}.`);
+    const [most, least] = figure.theme.dark ? ["light", "dark"] : ["dark", "light"];
+    const places = `↓ places 0 to ${rows - 1} · → dimensions 0 to ${columns - 1}`;
+    rowsName.textContent = `${places} · ${most} = 1, ${least} = ${low}`.replaceAll("-", "−");
 
     const room = Math.max(180, two ? size - wide - 1.5 * em : size), yTicks = binary ? [0, 1] : [-1, 0, 1];
     const span = binary ? [-0.1, 1.1] : [-1.1, 1.1];
-    const over = chart({ wide: room, high: 8.6 * em, em, x: [0, rows - 1], y: span, xTicks: roundTicks(rows - 1, room / (4 * em)), yTicks, xName: "place", label: `Dimension ${now.dim} over the places` });
-    if (binary) over.line(now.wave.flatMap((v, p) => [[p - 0.5, v], [p + 0.5, v]]).map(([p, v]) => [Math.max(0, Math.min(rows - 1, p)), v]), { class: "al-sm-line" });
+    const over = chart({ wide: room, high: 8.6 * em, em, x: [0, rows - 1], y: span,
+      xTicks: roundTicks(rows - 1, room / (4 * em)), yTicks, xName: "place",
+      label: `Dimension ${now.dim} over the places` });
+    if (binary) over.line(now.wave.flatMap((v, p) => [[p - 0.5, v], [p + 0.5, v]]).map(
+      ([p, v]) => [Math.max(0, Math.min(rows - 1, p)), v]), { class: "al-sm-line" });
     else {
       // The wave is smooth between the places, which are the dots on it.
       const w = frequencies(model.get("width"), now.base)[now.dim >> 1], f = now.dim % 2 ? Math.cos : Math.sin;
@@ -85,14 +95,21 @@ function render(context) {
     }
     over.dot(now.place, now.value, { class: "al-sm-probe" });
     wave.replaceChildren(over.node);
-    const bars = chart({ wide: room, high: 8.6 * em, em, x: [-0.6, columns - 0.4], y: span, xTicks: roundTicks(columns - 1, room / (4 * em)), yTicks, xName: "dimension", label: `The vector of place ${now.place}` });
-    now.row.forEach((v, d) => bars.line([[d, 0], [d, v]], { class: d === now.dim ? "al-sm-bar al-sm-here" : "al-sm-bar", "stroke-width": Math.max(2, 0.6 * (bars.x(1) - bars.x(0))) }));
+    const bars = chart({ wide: room, high: 8.6 * em, em, x: [-0.6, columns - 0.4], y: span,
+      xTicks: roundTicks(columns - 1, room / (4 * em)), yTicks, xName: "dimension",
+      label: `The vector of place ${now.place}` });
+    now.row.forEach((v, d) => bars.line([[d, 0], [d, v]], { class: d === now.dim ? "al-sm-bar al-sm-here"
+      : "al-sm-bar", "stroke-width": Math.max(2, 0.6 * (bars.x(1) - bars.x(0))) }));
     row.replaceChildren(bars.node);
-    waveName.textContent = binary ? `Bit ${now.dim}: flips every ${2 ** now.dim} places` : `Dimension ${now.dim}: wavelength ${long(now.wavelength)} places`;
-    rowName.textContent = binary ? `Place ${now.place} = ${[...now.row].reverse().join("")} in binary` : `The vector of place ${now.place}`;
+    waveName.textContent = binary ? `Bit ${now.dim}: flips every ${2 ** now.dim} places`
+      : `Dimension ${now.dim}: wavelength ${long(now.wavelength)} places`;
+    rowName.textContent = binary ? `Place ${now.place} = ${[...now.row].reverse().join("")} in binary`
+      : `The vector of place ${now.place}`;
     readout.textContent = binary
       ? `Bit ${now.dim} of place ${now.place} is ${now.value}. Low bits flip fast, high bits slowly.`
-      : `PE(${now.place}, ${now.dim}) = ${now.dim % 2 ? "cos" : "sin"}(${now.place} / ${nice(now.wavelength / (2 * Math.PI), 2)}) = ${nice(now.value)}`;
+      : `PE(${now.place}, ${now.dim}) ` +
+        `= ${now.dim % 2 ? "cos" : "sin"}(${now.place} / ${nice(now.wavelength / (2 * Math.PI), 2)}) ` +
+        `= ${nice(now.value)}`;
   }
   paint();
   figure.on(["view", "length", "width", "base", "place", "dim"], () => figure.schedule(paint));

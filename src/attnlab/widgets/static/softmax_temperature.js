@@ -17,7 +17,8 @@ export function compute(scores, temperature) {
 
 /** What the temperature does, in words that are true for any scores. */
 export function words(temperature) {
-  if (temperature < 0.995) return `Cold: every difference between scores counts ${nice(1 / temperature, 1)} times as much`;
+  if (temperature < 0.995) return `Cold: every difference between scores counts ${nice(1 / temperature, 1)} times ` +
+    `as much`;
   if (temperature > 1.005) return `Hot: every difference between scores shrinks to ${nice(100 / temperature, 0)} %`;
   return "τ = 1: the plain softmax";
 }
@@ -43,7 +44,8 @@ function render(context) {
     return { t, node };
   });
   figure.controls.append(
-    heat, make("div.al-t-presets", { role: "group", "aria-label": "Temperature presets" }, ...presets.map(({ node }) => node)),
+    heat, make("div.al-t-presets", { role: "group", "aria-label": "Temperature presets" },
+      ...presets.map(({ node }) => node)),
   );
 
   const head = make("div.al-t-bar-row.al-t-bar-head", { "aria-hidden": "true" },
@@ -88,7 +90,8 @@ function render(context) {
     if (scores.length !== rows.length || scores.some((s) => Math.abs(s) > reach)) return rebuild();
     const now = state();
     if (heat.value !== now.temperature) heat.value = now.temperature;
-    for (const { t, node } of presets) node.setAttribute("aria-pressed", String(Math.abs(now.temperature / t - 1) < 1e-6));
+    for (const { t, node } of presets) node.setAttribute("aria-pressed",
+      String(Math.abs(now.temperature / t - 1) < 1e-6));
     rows.forEach(({ row, bar, value, knob, star }, i) => {
       const top = now.largest.includes(i);
       bar.style.transform = `scaleX(${now.weights[i]})`;
@@ -99,7 +102,8 @@ function render(context) {
     });
     meaning.textContent = `${words(now.temperature)}.`;
     const total = nice(now.weights.reduce((a, b) => a + b, 0));
-    sums.textContent = `★ largest weight · sum ${total} · entropy ${nice(now.entropy, 2)} bits (uniform: ${nice(Math.log2(scores.length), 2)})`;
+    sums.textContent = `★ largest weight · sum ${total} · entropy ${nice(now.entropy, 2)} bits ` +
+      `(uniform: ${nice(Math.log2(scores.length), 2)})`;
   }
   rebuild();
   figure.on(["temperature", "scores"], () => figure.schedule(paint));

@@ -3,7 +3,8 @@ import { array, button, frame, make, nice, shorten, slider, svg, toggle, visible
 
 /** Everything the figure shows. W is (2, n) flat, b (n). */
 export function squeeze(W, b, n, importance, sizes, luck, sparsity, active) {
-  const gram = Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => W[i] * W[j] + W[n + i] * W[n + j]));
+  const gram = Array.from({ length: n },
+    (_, i) => Array.from({ length: n }, (_, j) => W[i] * W[j] + W[n + i] * W[n + j]));
   const read = (x) => gram.map((row, i) => Math.max(0, row.reduce((sum, g, j) => sum + g * x[j], b[i])));
   let loss = 0;
   const count = sizes.length / n, x = new Float64Array(n);
@@ -30,7 +31,8 @@ function render(context) {
     return {
       model: k, trained, test,
       ...squeeze(W.data.subarray(k * 2 * n, (k + 1) * 2 * n), b.data.subarray(k * n, (k + 1) * n), n,
-        model.get("importance"), array(model.get("sizes")).data, array(model.get("luck")).data, test, model.get("active")),
+        model.get("importance"), array(model.get("sizes")).data, array(model.get("luck")).data, test,
+          model.get("active")),
     };
   }
   const figure = frame(context, { name: "superposition", numbers: state });
@@ -39,9 +41,11 @@ function render(context) {
 
   const pick = slider({
     label: "Zeros in training", min: 0, max: model.get("sparsity").length - 1, step: 1, value: model.get("model"),
-    format: (k) => percent(model.get("sparsity")[Math.round(k)] ?? 0), input: (k) => figure.push("model", Math.round(k)),
+    format: (k) => percent(model.get("sparsity")[Math.round(k)] ?? 0),
+      input: (k) => figure.push("model", Math.round(k)),
   });
-  const follow = toggle({ label: "same in the test", value: model.get("follow"), input: (on) => figure.push("follow", on) });
+  const follow = toggle({ label: "same in the test", value: model.get("follow"),
+    input: (on) => figure.push("follow", on) });
   const test = slider({
     label: "Zeros in the test", min: 0, max: 0.99, step: 0.01, value: model.get("test"), format: percent,
     input: (s) => figure.push("test", s),
@@ -87,18 +91,22 @@ function render(context) {
     ];
     now.arrows.forEach(([x, y], i) => {
       const size = Math.hypot(x, y), on = model.get("active")[i];
-      parts.push(svg("line", { x1: 0, y1: 0, x2: x, y2: -y, stroke: colour(i), "stroke-width": on ? 0.06 : 0.03, "stroke-linecap": "round" }));
+      parts.push(svg("line", { x1: 0, y1: 0, x2: x, y2: -y, stroke: colour(i), "stroke-width": on
+        ? 0.06 : 0.03, "stroke-linecap": "round" }));
       parts.push(svg("circle", { cx: x, cy: -y, r: on ? 0.075 : 0.045, fill: colour(i) }));
       if (size > 0.15) {
         const far = (size + 0.2) / size;
-        parts.push(svg("text", { x: x * far, y: -y * far, "font-size": 0.19, "text-anchor": "middle", "dominant-baseline": "central", fill: theme.text, "font-weight": on ? 700 : 400 }, String(i + 1)));
+        parts.push(svg("text", { x: x * far, y: -y * far, "font-size": 0.19, "text-anchor": "middle",
+          "dominant-baseline": "central", fill: theme.text, "font-weight": on ? 700 : 400 }, String(i + 1)));
       }
     });
     const [hx, hy] = now.hidden;
     if (now.input.filter(Boolean).length > 1) // where the sum of several features lands
-      parts.push(svg("path", { d: `M ${hx - 0.08} ${-hy} h 0.16 M ${hx} ${-hy - 0.08} v 0.16`, stroke: theme.text, "stroke-width": 0.04 }));
+      parts.push(svg("path", { d: `M ${hx - 0.08} ${-hy} h 0.16 M ${hx} ${-hy - 0.08} v 0.16`, stroke: theme.text,
+        "stroke-width": 0.04 }));
     plane.replaceChildren(...parts);
-    plane.setAttribute("aria-label", `${now.kept} of ${now.arrows.length} features have an arrow of about length 1 or more.`);
+    plane.setAttribute("aria-label",
+      `${now.kept} of ${now.arrows.length} features have an arrow of about length 1 or more.`);
   }
   function paint() {
     const now = state(), { theme } = figure, n = now.arrows.length;
@@ -109,21 +117,25 @@ function render(context) {
     test.querySelector("input").disabled = model.get("follow");
     draw(now);
     const header = make("tr", {}, make("th"), ...now.gram.map((_, j) => make("th", { scope: "col" }, String(j + 1))));
-    table.replaceChildren(header, ...now.gram.map((row, i) => make("tr", {}, make("th", { scope: "row" }, String(i + 1)),
+    table.replaceChildren(header,
+      ...now.gram.map((row, i) => make("tr", {}, make("th", { scope: "row" }, String(i + 1)),
       // Blue adds, orange takes away.
-      ...row.map((g) => make("td", { style: `background: ${theme.signed(g, 1.4)}; color: ${theme.inkOnSigned(g, 1.4)}` }, nice(g, 2))))));
+      ...row.map((g) => make("td",
+        { style: `background: ${theme.signed(g, 1.4)}; color: ${theme.inkOnSigned(g, 1.4)}` }, nice(g, 2))))));
     switches.forEach(({ press, bar, value }, i) => {
       press.setAttribute("aria-pressed", String(model.get("active")[i]));
       bar.style.transform = `scaleX(${Math.min(1, now.output[i] / 1.5)})`;
       bar.style.background = colour(i);
       value.textContent = nice(now.output[i], 2);
     });
-    loss.textContent = `${now.kept} of ${n} features kept in 2 numbers · loss ${nice(now.loss, 4)} when ${percent(now.test)} of the features are 0`;
+    loss.textContent = `${now.kept} of ${n} features kept in 2 numbers · ` +
+      `loss ${nice(now.loss, 4)} when ${percent(now.test)} of the features are 0`;
     const ghosts = now.output.filter((y, i) => !now.input[i] && y > 0.05).length;
     const lost = now.output.filter((y, i) => now.input[i] && y < 0.5).length;
     const on = now.input.filter(Boolean).length;
     words.textContent = on === 0 ? "Nothing is switched on." :
-      `${on} on: ${lost} of them lost (below 0.5), ${ghosts} ${ghosts === 1 ? "ghost" : "ghosts"} among those that are off.`;
+      `${on} on: ${lost} of them lost (below 0.5), ${ghosts} ${ghosts === 1 ? "ghost" : "ghosts"} among those that ` +
+        `are off.`;
   }
   build();
   paint();

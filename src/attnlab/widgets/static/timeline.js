@@ -40,7 +40,8 @@ function render(context) {
   let knob = null, built = "";
   function build() {
     const names = threads();
-    pick.fill([["", "everything"], ...names.map((name, i) => [name, `${MARKS[i % MARKS.length]} ${shorten(name, 30)}`])]);
+    pick.fill([["", "everything"],
+      ...names.map((name, i) => [name, `${MARKS[i % MARKS.length]} ${shorten(name, 30)}`])]);
     const { shown } = now();
     knob = slider({
       label: "Event", min: 0, max: Math.max(1, shown.length - 1), step: 1, value: now().at,
@@ -70,10 +71,12 @@ function render(context) {
     [...line.children].forEach((node, i) => node.setAttribute("aria-pressed", String(i === at)));
     const chosen = line.children[at];
     line.scrollLeft = chosen.offsetLeft - line.clientWidth / 2 + chosen.clientWidth / 2;
-    const apart = gap === 0 ? "same year as the one before" : `${gap} ${gap === 1 ? "year" : "years"} after the one before`;
+    const apart = gap === 0 ? "same year as the one before"
+      : `${gap} ${gap === 1 ? "year" : "years"} after the one before`;
     const times = at === 0 ? "the first here" : `${apart}, ${since} after the first`;
     card.replaceChildren(
-      make("div.al-tl-head", {}, make("strong", {}, `${event.year} · ${shorten(event.name, 60)}`), make("span.al-tl-times", {}, times)),
+      make("div.al-tl-head", {}, make("strong", {}, `${event.year} · ${shorten(event.name, 60)}`),
+        make("span.al-tl-times", {}, times)),
       make("div", {}, shorten(event.text, 600)),
       make("div.al-tl-paper", {}, shorten([event.thread, event.paper].filter(Boolean).join(" · "), 160)),
     );

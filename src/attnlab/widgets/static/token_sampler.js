@@ -104,9 +104,11 @@ function render(context) {
       return line.row;
     }));
     const rest = now.kept.slice(shown).reduce((a, b) => a + b, 0);
-    const said = now.last < 0 ? "Nothing drawn yet." : `Last draw: “${shorten(visible(tokens[now.order[now.last]]), 30)}”.`;
+    const said = now.last < 0 ? "Nothing drawn yet."
+      : `Last draw: “${shorten(visible(tokens[now.order[now.last]]), 30)}”.`;
     readout.replaceChildren(
-      make("div", {}, `${now.allowed} of ${tokens.length} may be drawn; entropy ${nice(now.entropy, 2)} bits. All beyond the bars: ${nice(rest, 3)}.`),
+      make("div", {}, `${now.allowed} of ${tokens.length} may be drawn; entropy ${nice(now.entropy, 2)} bits. All ` +
+        `beyond the bars: ${nice(rest, 3)}.`),
       make("div", {}, `${said} Draws so far: ${model.get("draws")}.`),
     );
   }

@@ -83,7 +83,8 @@ function addNorm(model, x, name, sublayer) {
 
 function feedForward(model, x, layer) {
   return addNorm(model, x, `${layer}.add_feed`, (y) =>
-    project(model, project(model, y, `${layer}.feed_forward.wide`).map((v) => Math.max(0, v)), `${layer}.feed_forward.narrow`));
+    project(model, project(model, y, `${layer}.feed_forward.wide`).map((v) => Math.max(0, v)),
+      `${layer}.feed_forward.narrow`));
 }
 
 /** ‖row‖ of every row of x (L, E): how long the residual stream is at each token. */
@@ -106,7 +107,8 @@ export function encode(model, words, off = new Set()) {
     const layer = `encoder.layers.${i}`, own = `${layer}.self_attention`;
     x = addNorm(model, x, `${layer}.add_self`, (y) => {
       const seen = attendHeads(
-        turn(model, project(model, y, `${own}.query`), 0), turn(model, project(model, y, `${own}.key`), 0), project(model, y, `${own}.value`),
+        turn(model, project(model, y, `${own}.query`), 0), turn(model, project(model, y, `${own}.key`), 0),
+          project(model, y, `${own}.value`),
         E, config.heads, (h) => off.has(headName("encoder", i, h)));
       maps.push(seen.maps);
       return project(model, seen.gathered, `${own}.out`);
@@ -142,16 +144,19 @@ export function decodeToken(model, memory, past, token, off = new Set()) {
     const layer = `decoder.layers.${i}`, own = `${layer}.self_attention`, cross = `${layer}.cross_attention`;
     x = addNorm(model, x, `${layer}.add_self`, (y) => {
       const none = new Float32Array(0), before = past[i] ?? { keys: none, values: none };
-      const keys = behind(before.keys, turn(model, project(model, y, `${own}.key`), place)), values = behind(before.values, project(model, y, `${own}.value`));
+      const keys = behind(before.keys, turn(model, project(model, y, `${own}.key`), place));
+      const values = behind(before.values, project(model, y, `${own}.value`));
       next.push({ keys, values });
-      const seen = attendHeads(turn(model, project(model, y, `${own}.query`), place), keys, values, E, config.heads, (h) => off.has(headName("decoder", i, h)));
+      const seen = attendHeads(turn(model, project(model, y, `${own}.query`), place), keys, values, E,
+        config.heads, (h) => off.has(headName("decoder", i, h)));
       looks.decoder.push(seen.maps);
       return project(model, seen.gathered, `${own}.out`);
     });
     norms.push(...lengths(x, E));
     x = addNorm(model, x, `${layer}.add_cross`, (y) => {
       const { keys, values } = memory[i];
-      const seen = attendHeads(project(model, y, `${cross}.query`), keys, values, E, config.heads, (h) => off.has(headName("cross", i, h)));
+      const seen = attendHeads(project(model, y, `${cross}.query`), keys, values, E, config.heads,
+        (h) => off.has(headName("cross", i, h)));
       looks.cross.push(seen.maps);
       return project(model, seen.gathered, `${cross}.out`);
     });
@@ -165,14 +170,16 @@ export function decodeToken(model, memory, past, token, off = new Set()) {
 }
 
 /**
- * The next word's distribution, as `decoding.next_word_probabilities`: `p` at this temperature by word, `order` from the
+ * The next word's distribution, as `decoding.next_word_probabilities`: `p` at this temperature by word, `order` from
+ * the
  * likeliest word on, the first `kept` of which may be drawn, with `shares` that sum to 1. topK 0 and topP 1 keep all.
  */
 export function nextWord(logits, { temperature = 1, topK = 0, topP = 1 } = {}) {
   const p = softmax(logits, { temperature });
   const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
   let kept = 0, sum = 0;
-  while (kept < order.length && (!kept || ((!topK || kept < topK) && (topP >= 1 || sum < topP)))) sum += p[order[kept++]];
+  while (kept < order.length && (!kept || ((!topK || kept < topK) && (topP >= 1 || sum < topP)))) sum += p[
+    order[kept++]];
   return { p, order, kept, shares: order.slice(0, kept).map((word) => p[word] / sum) };
 }
 

@@ -30,7 +30,8 @@ function fitWord(ctx, word, room) {
 
 /**
  * A large map with its words. Returns where things are: { left, top, cell, rows, columns }.
- * @param {{map: any, rowWords: string[], columnWords: string[], grid: number, room: number, height: number, row: number, causal: boolean, silent: boolean}} given
+ * @param {{map: any, rowWords: string[], columnWords: string[], grid: number, room: number, height: number, row:
+ * number, causal: boolean, silent: boolean}} given
  */
 export function paintMap(canvas, theme, given) {
   const { map, rowWords, columnWords, room, row, causal, silent } = given;
@@ -38,10 +39,12 @@ export function paintMap(canvas, theme, given) {
   const ctx = canvas.getContext("2d");
   const size = room < 380 || columns > 18 ? 12 : 13;
   ctx.font = `650 ${size}px ${FONT_STACK}`; // the widest they get
-  const left = Math.ceil(Math.min(room < 380 ? 76 : 104, Math.max(34, ...rowWords.map((w) => ctx.measureText(visible(w)).width)))) + 8;
+  const left = Math.ceil(Math.min(room < 380 ? 76 : 104,
+    Math.max(34, ...rowWords.map((w) => ctx.measureText(visible(w)).width)))) + 8;
   const tilted = Math.ceil(Math.min(84, Math.max(30, ...columnWords.map((w) => ctx.measureText(visible(w)).width))));
   const top = Math.ceil(tilted * Math.sin(SLANT)) + 14, lean = Math.ceil(tilted * Math.cos(SLANT)) + 4;
-  const cell = Math.max(13, Math.min(38, Math.floor((room - left - Math.max(4, lean - 12)) / columns), Math.floor((given.height - top) / rows)));
+  const cell = Math.max(13, Math.min(38, Math.floor((room - left - Math.max(4, lean - 12)) / columns),
+    Math.floor((given.height - top) / rows)));
   const width = left + cell * columns + Math.max(4, lean - cell / 2), height = top + cell * rows + 3;
   context2d(canvas, width, height);
   ctx.clearRect(0, 0, width, height);
@@ -107,7 +110,8 @@ export function paintMap(canvas, theme, given) {
 function paintFuture(ctx, theme, rows, left, top, cell) {
   ctx.save();
   ctx.beginPath();
-  for (let i = 0; i < rows; i++) if (i + 1 < rows) ctx.rect(left + (i + 1) * cell, top + i * cell, (rows - i - 1) * cell - 1, cell - 1);
+  for (let i = 0; i < rows; i++) if (i + 1 < rows) ctx.rect(left + (i + 1) * cell, top + i * cell,
+    (rows - i - 1) * cell - 1, cell - 1);
   ctx.clip();
   ctx.strokeStyle = theme.hatch;
   ctx.lineWidth = 1;
@@ -123,7 +127,8 @@ function paintFuture(ctx, theme, rows, left, top, cell) {
 /** The column with the largest weight of a row. */
 export function strongestOf(map, row) {
   let best = 0;
-  for (let j = 1; j < map.columns; j++) if (map.data[row * map.columns + j] > map.data[row * map.columns + best]) best = j;
+  for (let j = 1; j < map.columns;
+    j++) if (map.data[row * map.columns + j] > map.data[row * map.columns + best]) best = j;
   return best;
 }
 
@@ -132,11 +137,13 @@ export function ribbons(from, ends, colour, { arc = 0 } = {}) {
   const [x, y] = from;
   return ends.filter(([, , w]) => w >= 0.01).sort((a, b) => a[2] - b[2]).map(([to, level, w]) => {
     const out = arc * reach(x, to);
-    const d = arc && x === to ? `M${x - 5} ${y}C${x - 20} ${y + 0.8 * out} ${x + 20} ${y + 0.8 * out} ${x + 5} ${y}` // a loop: it looks at itself
+    // a loop: it looks at itself
+    const d = arc && x === to ? `M${x - 5} ${y}C${x - 20} ${y + 0.8 * out} ${x + 20} ${y + 0.8 * out} ${x + 5} ${y}`
       : arc
       ? `M${x} ${y}C${x} ${y + out} ${to} ${level + out} ${to} ${level}`
       : `M${x} ${y}C${x} ${(y + level) / 2} ${to} ${(y + level) / 2} ${to} ${level}`;
-    return svg("path", { d, fill: "none", stroke: colour, "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.18 + 0.72 * w).toFixed(3), "stroke-linecap": "round" });
+    return svg("path", { d, fill: "none", stroke: colour, "stroke-width": (1 + 9 * w).toFixed(2),
+      "stroke-opacity": (0.18 + 0.72 * w).toFixed(3), "stroke-linecap": "round" });
   });
 }
 

@@ -10,7 +10,8 @@ const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
 function fromScript(name, i, signal) {
   const chunks = (globalThis.attnlabChunks ??= {}), key = `${name}.${i}`;
   return new Promise((resolve, reject) => {
-    const node = make("script", { src: new URL(`weights/${key}.js`, globalThis.attnlabPlace ?? document.baseURI).href });
+    const node = make("script",
+      { src: new URL(`weights/${key}.js`, globalThis.attnlabPlace ?? document.baseURI).href });
     const stop = () => { node.remove(); reject(signal.reason); };
     signal?.addEventListener("abort", stop, { once: true });
     node.onload = () => {
@@ -21,7 +22,8 @@ function fromScript(name, i, signal) {
       if (text === undefined) reject(new Error(`Part ${i + 1} of the weights is empty.`));
       else resolve(fromBase64(text));
     };
-    node.onerror = () => reject(new Error("The weights are not beside this page: build the site anew, or copy its whole folder."));
+    node.onerror = () => reject(
+      new Error("The weights are not beside this page: build the site anew, or copy its whole folder."));
     document.head.append(node);
   });
 }
@@ -35,10 +37,13 @@ function fromKernel(model, i, signal) {
       signal?.removeEventListener("abort", stop);
       how(what);
     };
-    const hear = (message, buffers) => { if (message?.kind === "weights" && message.part === i) end(resolve, toBytes(buffers[0])); };
+    const hear = (message, buffers) => {
+      if (message?.kind === "weights" && message.part === i) end(resolve, toBytes(buffers[0]));
+    };
     const stop = () => end(reject, signal.reason);
     const timer = setTimeout(() => end(reject, new Error(
-      "The kernel does not answer. If a cell is running, wait for it; if the kernel was restarted, run this cell again.")), PATIENCE);
+      "The kernel does not answer. If a cell is running, wait for it; if the kernel was restarted, run this cell " +
+        "again.")), PATIENCE);
     model.on("msg:custom", hear);
     signal?.addEventListener("abort", stop, { once: true });
     model.send({ kind: "weights", part: i });
@@ -50,7 +55,8 @@ function fromKernel(model, i, signal) {
  * They are kept for other figures of the page. `progress(done, of)` is called after each part; `signal` cancels.
  * @returns {Promise<Uint8Array>}
  */
-export async function loadWeights(model, { $weights: name, bytes, sha256, parts }, { progress = null, signal = null } = {}) {
+export async function loadWeights(model, { $weights: name, bytes, sha256, parts },
+  { progress = null, signal = null } = {}) {
   const kept = (globalThis.attnlabWeights ??= new Map());
   if (kept.has(sha256)) return kept.get(sha256);
   const all = new Uint8Array(bytes);
@@ -72,12 +78,14 @@ export async function loadWeights(model, { $weights: name, bytes, sha256, parts 
 }
 
 /**
- * A button that says how much it will load, then a bar with Cancel. `ready(bytes)` is called once, and may be async: while
+ * A button that says how much it will load, then a bar with Cancel. `ready(bytes)` is called once, and may be async:
+ * while
  * it runs the bar says so, and what it throws is shown. Returns the node; put it where the model's part would be.
  */
 export function weightsPanel(figure, model, { trait = "weights", what = "the model", ready }) {
   const size = () => `${megabytes(model.get(trait).bytes)} MB`;
-  const words = make("span.al-weights-words", { role: "status" }), bar = make("progress", { max: 1, value: 0, "aria-label": `Loading ${what}` });
+  const words = make("span.al-weights-words", { role: "status" });
+  const bar = make("progress", { max: 1, value: 0, "aria-label": `Loading ${what}` });
   const load = button("", () => start(), { class: "al-button al-weights-load" });
   const cancel = button("Cancel", () => control?.abort(new DOMException("cancelled", "AbortError")));
   const node = make("div.al-weights", {}, load, bar, words, cancel);
@@ -97,7 +105,10 @@ export function weightsPanel(figure, model, { trait = "weights", what = "the mod
     try {
       const bytes = await loadWeights(model, model.get(trait), {
         signal: control.signal,
-        progress: (done, of) => { bar.value = done / of; words.textContent = `${megabytes(done)} of ${megabytes(of)} MB`; },
+        progress: (done, of) => {
+          bar.value = done / of;
+          words.textContent = `${megabytes(done)} of ${megabytes(of)} MB`;
+        },
       });
       words.textContent = "opening …";
       await ready(bytes);

@@ -24,7 +24,8 @@ export function solve(vectors, width, { start, away, towards, amount, leaveOut }
   const flat = (v) => [product(v, along), product(v, across)];
   return {
     nearest, cosines: nearest.map((i) => cosines[i]), amount,
-    plane: { start: flat(a), away: flat(b), towards: flat(c), point: flat(point), nearest: nearest.map((i) => flat(row(i))) },
+    plane: { start: flat(a), away: flat(b), towards: flat(c), point: flat(point),
+      nearest: nearest.map((i) => flat(row(i))) },
   };
 }
 
@@ -52,12 +53,14 @@ function render(context) {
     input: (value) => figure.push("amount", value),
   });
   const leave = toggle({
-    label: "leave out the three words", value: model.get("leave_out"), input: (value) => figure.push("leave_out", value),
+    label: "leave out the three words", value: model.get("leave_out"),
+      input: (value) => figure.push("leave_out", value),
   });
   figure.controls.append(menus.start, menus.away, menus.towards, amount, leave);
 
   const list = make("div.al-wd-list", { role: "list", "aria-label": "Nearest words" });
-  const plane = svg("svg", { class: "al-wd-plane", viewBox: "0 0 320 240", role: "img", "aria-label": "The words in a plane" });
+  const plane = svg("svg", { class: "al-wd-plane", viewBox: "0 0 320 240", role: "img",
+    "aria-label": "The words in a plane" });
   const formula = make("div.al-wd-formula.al-aloud");
   figure.body.append(formula, make("div.al-wd-both", {}, list, plane));
 
@@ -74,7 +77,8 @@ function render(context) {
       const [x1, y1, x2, y2] = [X(from[0]), Y(from[1]), X(to[0]), Y(to[1])];
       const size = Math.hypot(x2 - x1, y2 - y1) || 1, [ux, uy] = [(x2 - x1) / size, (y2 - y1) / size];
       parts.push(svg("path", {
-        d: `M${x1} ${y1}L${x2} ${y2}M${x2 - 8 * ux + 4 * uy} ${y2 - 8 * uy - 4 * ux}L${x2} ${y2}L${x2 - 8 * ux - 4 * uy} ${y2 - 8 * uy + 4 * ux}`,
+        d: `M${x1} ${y1}L${x2} ${y2}M${x2 - 8 * ux + 4 * uy} ${y2 - 8 * uy - 4 * ux}` +
+          `L${x2} ${y2}L${x2 - 8 * ux - 4 * uy} ${y2 - 8 * uy + 4 * ux}`,
         fill: "none", stroke: colours.series[dash ? 1 : 0], "stroke-width": 2, "stroke-dasharray": dash ? "5 4" : null,
       }));
     };
@@ -83,12 +87,16 @@ function render(context) {
     const dot = ([x, y], word, kind) => {
       const [cx, cy] = [X(x), Y(y)];
       parts.push(kind === "point"
-        ? svg("path", { d: `M${cx - 5} ${cy - 5}L${cx + 5} ${cy + 5}M${cx - 5} ${cy + 5}L${cx + 5} ${cy - 5}`, stroke: colours.series[1], "stroke-width": 2.5 })
-        : svg("circle", { cx, cy, r: 4, fill: kind === "given" ? colours.series[0] : colours.background, stroke: colours.series[0], "stroke-width": 2 }));
-      if (word !== null) parts.push(svg("text", { x: Math.max(24, Math.min(296, cx)), y: cy < 24 ? cy + 18 : cy - 8, "text-anchor": "middle", fill: colours.text, "font-size": 12 }, shorten(word, 12)));
+        ? svg("path", { d: `M${cx - 5} ${cy - 5}L${cx + 5} ${cy + 5}M${cx - 5} ${cy + 5}L${cx + 5} ${cy - 5}`,
+          stroke: colours.series[1], "stroke-width": 2.5 })
+        : svg("circle", { cx, cy, r: 4, fill: kind === "given" ? colours.series[0] : colours.background,
+          stroke: colours.series[0], "stroke-width": 2 }));
+      if (word !== null) parts.push(svg("text", { x: Math.max(24, Math.min(296, cx)), y: cy < 24 ? cy + 18 : cy - 8,
+        "text-anchor": "middle", fill: colours.text, "font-size": 12 }, shorten(word, 12)));
     };
     at.nearest.slice(0, 4).forEach((place, i) => {
-      if (![model.get("start"), model.get("away"), model.get("towards")].includes(now.nearest[i])) dot(place, words[now.nearest[i]], "near");
+      if (![model.get("start"), model.get("away"), model.get("towards")].includes(now.nearest[i])) dot(place,
+        words[now.nearest[i]], "near");
     });
     for (const key of ["start", "away", "towards"]) dot(at[key], words[model.get(key)], "given");
     dot(at.point, null, "point");

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from attnlab import masks
+from attnlab.layers.cache import KVCache
 from attnlab.layers.heads import MultiHead, merge, split
 from attnlab.record import record
 
@@ -268,3 +269,12 @@ def says_one_sentence(make, kind, words):
     assert message.endswith(".")
     assert ". " not in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("other", ["context", "cache"])
+def test_memory_goes_with_nothing_that_contradicts_it(other):
+    layer, x = MultiHead(12, 3), torch.randn(2, 4, 12)
+    memory = layer.keys_values(torch.randn(2, 5, 12))
+    given = {"context": torch.randn(2, 5, 12), "cache": KVCache()}[other]
+    with pytest.raises(ValueError, match=f"memory and {other} were both given"):
+        layer(x, memory=memory, **{other: given})

@@ -94,8 +94,11 @@ class MultiHead(nn.Module):
         """Self-attention on x (B, L, E), or cross-attention to `context` (B, S, kv_width).
 
         `memory` takes the place of `context`: its keys and values, made once by `keys_values`.
+        It is finished, so it goes with neither `context` nor `cache`.
         """
         check_tokens("x", x, self.query)
+        if memory is not None and not (context is None and cache is None):
+            raise _contradiction("context" if context is not None else "cache")
         q = self.q_norm(split(self.query(x), self.heads))  # (B, H, L, D)
         k, v = self.keys_values(x if context is None else context) if memory is None else memory
         if self.rope is not None:
@@ -125,6 +128,15 @@ def split(x: Tensor, heads: int) -> Tensor:
 def merge(x: Tensor) -> Tensor:
     """(B, H, L, D) -> (B, L, H·D)"""
     return x.transpose(-3, -2).flatten(-2)
+
+
+def _contradiction(other: str) -> ValueError:
+    why = {
+        "context": "memory is what keys_values made of a context: pass one of the two",
+        "cache": "a cache grows by new keys and memory has none: pass cache for self-attention, "
+        "memory for cross-attention",
+    }
+    return ValueError(f"memory and {other} were both given, but {why[other]}.")
 
 
 def _check_shares(width: int, heads: int, kv_heads: int) -> None:

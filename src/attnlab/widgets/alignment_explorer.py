@@ -1,12 +1,13 @@
 """Alignments to explore: where does each target word look, and where should it?"""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from traitlets import Bool, Dict, Int, List, Unicode, observe, validate
 
-from attnlab.data.sequences import Pair
 from attnlab.widgets.base import (
     Array,
     FigureError,
@@ -16,6 +17,9 @@ from attnlab.widgets.base import (
     bundle,
     stylesheet,
 )
+
+if TYPE_CHECKING:  # torch comes with the first figure that computes with it
+    from attnlab.data.sequences import Pair
 
 END = "(end)"  # stands for the end mark, which has a row and a column as well
 SMALLEST = 1e-30  # what a weight that rounded to 0 counts as, when its logarithm is taken
@@ -57,6 +61,8 @@ class AlignmentExplorer(LiveFigure):
     ):
         if not pairs or not weights:
             raise FigureError("give at least one sentence pair, and the weights of at least one.")
+        from attnlab.data.sequences import Pair
+
         if not isinstance(weights, Mapping) or not all(isinstance(pair, Pair) for pair in pairs):
             raise FigureError('give a list of Pairs and a dict of weights, {"additive": [α, …]}.')
         flat = [_log(name, pairs, given) for name, given in weights.items()]

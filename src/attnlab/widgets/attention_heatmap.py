@@ -8,7 +8,6 @@ import numpy as np
 import traitlets
 from traitlets import Bool, Int, Unicode, observe, validate
 
-from attnlab import masks as presets
 from attnlab.widgets.base import (
     Array,
     FigureError,
@@ -140,15 +139,17 @@ class AttentionHeatmap(LiveFigure):
     @property
     def allowed(self) -> np.ndarray:
         """The mask in force, bool (L, S): the edited one, or the chosen preset."""
+        from attnlab import masks
+
         if self.edited is not None:
             return self.edited
         _, L, S = self.shape  # noqa: N806
         if self.mask in self.masks:
             return np.broadcast_to(self.masks[self.mask], (L, S)).copy()
         if self.mask == "causal":
-            return presets.causal(L, S).dense().numpy()
+            return masks.causal(L, S).dense().numpy()
         if self.mask == "window":
-            return presets.window(L, self.radius, S).dense().numpy()
+            return masks.window(L, self.radius, S).dense().numpy()
         real = S - self.padding if self.mask == "padding" else S
         return np.broadcast_to(np.arange(S) < real, (L, S)).copy()
 

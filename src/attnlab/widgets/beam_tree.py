@@ -1,16 +1,19 @@
 """Beam search as a tree: what is kept, what is dropped, and which ending wins."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from traitlets import Bool, Float, Int, List, validate
 
-from attnlab.data.sequences import BOS, EOS, Vocabulary
-from attnlab.decoding import State, Step
 from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesheet
+
+if TYPE_CHECKING:  # torch comes with the first figure that computes with it
+    from attnlab.data.sequences import Vocabulary
+    from attnlab.decoding import State, Step
 
 WIDEST = 6  # beams that can still be told apart
 END = "■"
@@ -99,7 +102,7 @@ class BeamTree(LiveFigure):
     @classmethod
     def from_table(
         cls, table: Mapping[tuple[str, ...], Mapping[str, float]], **traits: Any
-    ) -> "BeamTree":
+    ) -> BeamTree:
         """From the probabilities of the next word after every beginning; "■" is the end mark."""
         nodes = [Node(0, "", 0.0)]
         places: dict[tuple[str, ...], int] = {(): 0}
@@ -116,7 +119,6 @@ class BeamTree(LiveFigure):
         return cls(nodes, **traits)
 
     @classmethod
-    @torch.no_grad()
     def from_model(
         cls,
         step: Step,
@@ -126,17 +128,22 @@ class BeamTree(LiveFigure):
         longest: int,
         widest: int = 4,
         **traits: Any,
-    ) -> "BeamTree":
+    ) -> BeamTree:
         """From a model that `attnlab.decoding` can drive, and the state of one sentence.
 
         Only what a search of width 1 … `widest` looks at is asked of the model, and kept.
         """
+        import torch
+
+        from attnlab.data.sequences import BOS, EOS
+
         nodes, states = [Node(0, "", 0.0)], [state]
         tokens, children = [BOS], dict[int, list[int]]()
 
         def grow(node: int) -> list[int]:
             if node not in children:
-                logits, after = step(states[node], torch.tensor([tokens[node]]))
+                with torch.no_grad():
+                    logits, after = step(states[node], torch.tensor([tokens[node]]))
                 best = logits[0].log_softmax(-1).topk(min(2 * widest, logits.shape[-1]))
                 children[node] = []
                 for log_p, token in zip(best.values.tolist(), best.indices.tolist(), strict=True):

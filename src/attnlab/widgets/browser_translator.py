@@ -1,17 +1,19 @@
 """English to French in the browser, word by word, with and without attention."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traitlets import Bool, Dict, Float, Int, List, Unicode, validate
 
-from attnlab.data.english_french import EnglishFrench
-from attnlab.data.sequences import Pair
-from attnlab.models.seq2seq import Seq2Seq
-from attnlab.translator import Translator
 from attnlab.widgets.base import FigureError, LiveFigure, Temperature, bundle, stylesheet
+
+if TYPE_CHECKING:  # torch comes with the first figure that computes with it
+    from attnlab.data.sequences import Pair
+    from attnlab.translator import Translator
 
 # What people write, in words of the corpus. The page has the same list.
 CONTRACTIONS = (
@@ -45,6 +47,9 @@ def whole(text: str) -> str:
 
 def sent(name: str, translator: Any, store: str) -> dict[str, Any]:
     """A translator as it travels to the page, or say why it cannot."""
+    from attnlab.models.seq2seq import Seq2Seq
+    from attnlab.translator import Translator
+
     if not isinstance(translator, Translator):
         raise FigureError(
             f"{name} is a {type(translator).__name__}: give an attnlab.translator.Translator, "
@@ -127,8 +132,11 @@ class BrowserTranslator(LiveFigure):
         )
 
     @classmethod
-    def shipped(cls, **traits: Any) -> "BrowserTranslator":
+    def shipped(cls, **traits: Any) -> BrowserTranslator:
         """The two translators that the course carries, trained on sentences of 3 to 32 words."""
+        from attnlab.data.english_french import EnglishFrench
+        from attnlab.translator import Translator
+
         corpus = EnglishFrench(longest=32)
         return cls(
             Translator.shipped("rnnsearch"),
@@ -177,6 +185,8 @@ def _check_kinds(given: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _plain(pair: Any) -> dict[str, list[str]]:
     """An example as the page needs it: its words."""
+    from attnlab.data.sequences import Pair
+
     if not isinstance(pair, Pair):
         raise FigureError(
             f"an example is a {type(pair).__name__}: give Pairs, for instance "

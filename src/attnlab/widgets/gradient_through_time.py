@@ -1,12 +1,16 @@
 """How much gradient is left after so many steps: a vanilla RNN and an LSTM, with their knobs."""
 
-import math
-from typing import Any
+from __future__ import annotations
 
-import torch
+import math
+from typing import TYPE_CHECKING, Any
+
 from traitlets import Bool, Float, Int, validate
 
 from attnlab.widgets.base import Array, FigureError, LiveFigure, bundle, stylesheet
+
+if TYPE_CHECKING:  # torch comes with the first figure that computes with it
+    import torch
 
 SCALE = (0.3, 1.6)  # beyond, a tanh network is so chaotic that two computers disagree
 FORGET = (-2.0, 6.0)
@@ -85,6 +89,8 @@ class GradientThroughTime(LiveFigure):
 
 
 def _weights(length: int, hidden: int, seed: int) -> dict[str, torch.Tensor]:
+    import torch
+
     generator = torch.Generator().manual_seed(seed)
     bound = 1 / math.sqrt(hidden)
 

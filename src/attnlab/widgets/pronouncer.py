@@ -1,16 +1,19 @@
 """Spelling to sound in the browser: which letters does each sound look at?"""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traitlets import Dict, Float, Int, List, Unicode, validate
 
-from attnlab.data import pronunciation
-from attnlab.translator import Translator
 from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet
 from attnlab.widgets.browser_translator import FASTEST, SLOWEST, sent, whole
+
+if TYPE_CHECKING:  # torch comes with the first figure that computes with it
+    from attnlab.translator import Translator
 
 LONGEST = 40  # letters; the page refuses longer words with a sentence
 TRAINED = 28  # antidisestablishmentarianism, the longest word of the dictionary
@@ -30,9 +33,9 @@ class Pronouncer(LiveFigure):
     Pronouncer.shipped(text="knight")
     Pronouncer(speaker, examples=["phone", "queue"])      # a Translator from letters to sounds
 
-    Examples are compared with the dictionary. `shown` is how many sounds are visible, the end mark
-    included, and −1 is all; `speed` is sounds a second; `which` is the word that is read when the
-    text has several.
+    Examples, the course's own unless given, are compared with the dictionary. `shown` is how many
+    sounds are visible, the end mark included, and −1 is all; `speed` is sounds a second; `which` is
+    the word that is read when the text has several.
     """
 
     figure = "pronouncer"
@@ -52,14 +55,18 @@ class Pronouncer(LiveFigure):
         self,
         speaker: Translator,
         *,
-        examples: Iterable[str] = pronunciation.EXAMPLES,
+        examples: Iterable[str] | None = None,
         text: str | None = None,
         store: str = "int8",
         **traits: Any,
     ):
+        from attnlab.data import pronunciation
+
         if isinstance(examples, str):
             raise FigureError(f"examples is one string, {examples[:20]!r}: give a list of words.")
-        words = [str(word).lower() for word in examples]
+        words = [
+            str(word).lower() for word in (pronunciation.EXAMPLES if examples is None else examples)
+        ]
         for word in words:
             if spelling(word) != [word]:
                 raise FigureError(
@@ -80,8 +87,10 @@ class Pronouncer(LiveFigure):
         )
 
     @classmethod
-    def shipped(cls, **traits: Any) -> "Pronouncer":
+    def shipped(cls, **traits: Any) -> Pronouncer:
         """The model that the course carries, trained on the CMU Pronouncing Dictionary."""
+        from attnlab.translator import Translator
+
         return cls(Translator.shipped("pronunciation"), **traits)
 
     @validate("text")

@@ -1,12 +1,16 @@
 """A recurrent network, unrolled: one step at a time, its states as a heatmap."""
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
-from torch import nn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from traitlets import Int, List, Unicode, validate
 
 from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, bundle, stylesheet
+
+if TYPE_CHECKING:  # torch comes with the first figure that computes with it
+    from torch import nn
 
 KINDS = {1: "rnn", 3: "gru", 4: "lstm"}  # by the number of blocks of rows in its weights
 LONGEST = 16  # words that fit side by side

@@ -1,18 +1,19 @@
 """The whole Transformer at work: type a sentence, watch it translated word by word."""
 
+from __future__ import annotations
+
 import difflib
 import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from traitlets import Bool, Dict, Enum, Float, Int, Unicode, observe, validate
 
-from attnlab.data.english_french import EnglishFrench
-from attnlab.data.sequences import SPECIAL
-from attnlab.models.transformer import Transformer
-from attnlab.translator import Translator
 from attnlab.widgets.base import FigureError, LiveFigure, Temperature, Words, bundle, stylesheet
 from attnlab.widgets.browser_translator import reading
+
+if TYPE_CHECKING:  # torch comes with the first figure that computes with it
+    from attnlab.translator import Translator
 
 BLOCKS = ("encoder", "decoder", "cross")
 OPENING = 3  # French words that are there at first, unless `said` is given
@@ -61,6 +62,9 @@ class TransformerStepper(LiveFigure):
     ):
         """`store`: how the weights travel; take what the translator was stored as."""
         net = getattr(translator, "model", translator)
+        from attnlab.models.transformer import Transformer
+        from attnlab.translator import Translator
+
         if not isinstance(translator, Translator) or not isinstance(net, Transformer):
             raise FigureError(
                 f"this figure shows a Translator with a Transformer in it, but was given a "
@@ -72,6 +76,8 @@ class TransformerStepper(LiveFigure):
             )
         layer, head = net.config.alignment_head
         if "examples" not in traits:
+            from attnlab.data.english_french import EnglishFrench
+
             texts = [" ".join(pair.source) for pair in EnglishFrench().examples()]
             traits["examples"] = telling(translator, texts)
         super().__init__(
@@ -92,6 +98,8 @@ class TransformerStepper(LiveFigure):
     @classmethod
     def shipped(cls, sentence: str = "we show the trains to them", **traits: Any) -> Self:
         """With the Transformer that the course carries."""
+        from attnlab.translator import Translator
+
         return cls(Translator.shipped("transformer"), sentence, **traits)
 
     @validate("sentence")
@@ -101,6 +109,8 @@ class TransformerStepper(LiveFigure):
             raise FigureError(
                 f"the sentence has {len(words)} words, but this figure shows 1 to {LONGEST}."
             )
+        from attnlab.data.sequences import SPECIAL
+
         known = self.model.get("source", [])[len(SPECIAL) :]
         unknown = [word for word in words if word not in known]
         if unknown:

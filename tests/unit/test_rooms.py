@@ -1,0 +1,86 @@
+"""The plan of the building: imports point one way, and what is light stays light."""
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "src/attnlab"
+
+# Each floor may import from its own and from those below it.
+FLOORS = [
+    {"shapes", "scores", "masks", "record", "fused", "attention"},  # the core
+    {"reproducible", "assets", "checkpoints", "palette", "device", "data", "metrics", "decoding"},
+    {"layers", "kernels"},
+    {"models"},
+    {"translator", "figures", "start"},
+    {"training", "inside"},
+    {"widgets", "checks"},
+]
+LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCES).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    """The rooms of attnlab that a file imports from, inside of functions, too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "attnlab":
+            inner = node.module.split(".")[1:]
+            found |= {inner[0]} if inner else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("attnlab.")}
+    return found - {"__version__"}
+
+
+FILES = sorted(
+    path for path in SOURCES.rglob("*.py") if path.parent != SOURCES or path.stem[0] != "_"
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCES)))
+def test_imports_point_one_way(path: Path) -> None:
+    own = LEVEL[room_of(path)]
+    above = {room for room in imports_of(path) if LEVEL[room] > own}
+    assert not above, f"{path.name} is on floor {own} and reaches up to {sorted(above)}"
+
+
+def test_every_room_says_what_lives_there() -> None:
+    for init in SOURCES.rglob("__init__.py"):
+        said = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8")))
+        assert said, f"{init.parent.name}/__init__.py says nothing"
+
+
+def seconds(code: str) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return time.perf_counter() - start
+
+
+def test_the_core_imports_as_fast_as_torch() -> None:
+    """The bar is 1.05; the best of a few counts, with room for a busy machine."""
+    ratios = []
+    for _ in range(6):
+        ratios.append(seconds("import attnlab.attention") / seconds("import torch"))
+        if ratios[-1] <= 1.05:
+            return
+    assert min(ratios) <= 1.15, ratios
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("attnlab.widgets", ["torch", "transformers", "matplotlib"]),
+        ("attnlab.attention", ["transformers", "matplotlib", "anywidget", "pandas"]),
+    ],
+)
+def test_what_is_light_stays_light(module: str, heavy: list[str]) -> None:
+    code = f"import sys, {module}; print(*(set({heavy}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip(), f"{module} imports {done.stdout}"

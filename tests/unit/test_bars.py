@@ -26,6 +26,17 @@ def test_core_keeps_its_bars() -> None:
     raise AssertionError(f"times as long as plain torch: {broken}; bars × {ROOM}: {core.BARS}")
 
 
+def test_small_calls_keep_their_bars() -> None:
+    best = dict.fromkeys(core.CALLS, float("inf"))
+    for _ in range(ATTEMPTS):
+        for name, (_, _, ratio) in core.measure_calls(rounds=7).items():
+            best[name] = min(best[name], ratio)
+        broken = {n: round(r, 3) for n, r in best.items() if r > ROOM * core.CALLS[n]}
+        if not broken:
+            return
+    raise AssertionError(f"times as long as torch's: {broken}; bars × {ROOM}: {core.CALLS}")
+
+
 def test_training_step_is_as_fast_as_torch() -> None:
     ratios = []
     for _ in range(ATTEMPTS):
@@ -67,5 +78,6 @@ def test_a_ratio_beyond_its_bar_is_broken(monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "argv", ["core"])
     monkeypatch.setattr(core.torch, "set_num_threads", lambda n: None)  # it would stay so
     monkeypatch.setattr(core, "measure", lambda rounds: {"fused": (1.06, 1.0, 1.06)})
+    monkeypatch.setattr(core, "measure_calls", lambda rounds: {})
     assert core.main() is False
     assert capsys.readouterr().out.strip().endswith("BROKEN")

@@ -1,7 +1,9 @@
 // An attention map on one canvas: who (row) attends to whom (column), with temperature, masks and heads.
 // Scores come from q and k, or are the logarithms of given weights; everything after them is recomputed here.
 import { array, button, choice, context2d, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
+import { paintWeights } from "./map.js";
 import { attend, nested, presetMask, scores } from "./math.js";
+import { weightPlace } from "./palette.js";
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 const TILT = (50 * Math.PI) / 180; // of the tokens on the top axis
@@ -36,9 +38,6 @@ export function compute(data, { head = 0, temperature = 1, scaled = true, mask =
   const raw = headScores(data, head), scaledScores = scaleScores(data, raw, scaled);
   return { raw, scaledScores, ...attend(scaledScores, data.L, data.S, { temperature, mask }) };
 }
-
-/** Colour position of a weight: √w, so that 1/64 can still be told from 0, the same at all temperatures. */
-const tint = (w) => Math.sqrt(w);
 
 /** A mask from Python, (L, S) or with an axis of 1, as flat (L, S). */
 function spread(mask, L, S) {
@@ -102,7 +101,7 @@ function body(it) {
   const legend = make("div.al-legend", {},
     make("div.al-scale", { "aria-hidden": "true", title: "The colour grows with the square root of the weight." }, ramp,
       make("div.al-ticks", {},
-        ...[0, 0.1, 0.3, 0.6, 1].map((w) => make("span", { style: `left:${100 * tint(w)}%` }, String(w))))),
+        ...[0, 0.1, 0.3, 0.6, 1].map((w) => make("span", { style: `left:${100 * weightPlace(w)}%` }, String(w))))),
     make("span.al-blocked-key", {}, make("span.al-hatch", { "aria-hidden": "true" }), note));
   const side = make("div.al-side", {}, strip, legend, readout);
   const layout = make("div.al-heat", {}, map, side);
@@ -196,20 +195,9 @@ function dataOf(it) {
     if (stale < thumbs.length) figure.schedule(paintThumbs);
   }
 
-  function fillPixels(image, weights) {
-    const { table } = figure.theme, to = image.data;
-    const [r, g, b] = figure.theme.dark ? [38, 43, 52] : [228, 228, 222];
-    for (let c = 0; c < weights.length; c++) {
-      const at = 4 * c;
-      if (it.mask[c]) {
-        const from = 3 * Math.round(255 * Math.min(1, tint(weights[c])));
-        to[at] = table[from]; to[at + 1] = table[from + 1]; to[at + 2] = table[from + 2];
-      } else {
-        to[at] = r; to[at + 1] = g; to[at + 2] = b;
-      }
-      to[at + 3] = 255;
-    }
-  }
+  const fillPixels = (image, weights) => paintWeights(image, weights, figure.theme, {
+    shown: (c) => it.mask[c], ground: figure.theme.dark ? [38, 43, 52] : [228, 228, 222],
+  });
 
   function buildThumbs() {
     const { H, L, S } = it.data;
@@ -375,7 +363,7 @@ function painting(it) {
       for (let j = 0; j < S; j++) {
         if (!it.mask[i * S + j]) continue;
         const w = it.shown.weights[i * S + j];
-        ctx.fillStyle = figure.theme.on(tint(w));
+        ctx.fillStyle = figure.theme.inkOnWeight(w);
         const text = nice(w, 2);
         ctx.fillText(cell >= 34 ? text : text.replace(/^0\./, ".").replace("1.00", "1"), left + (j + 0.5) * cell,
           top + (i + 0.5) * cell + 1);

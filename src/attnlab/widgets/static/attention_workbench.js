@@ -225,9 +225,8 @@ function drawing(it) {
         else if (cell.getAttribute("aria-invalid") !== "true"
           && parseNumber(typed(x)) !== parseNumber(cell.value)) cell.value = typed(x);
         if (key === "weights") {
-          const t = Math.sqrt(x);
-          cell.style.background = it.mask[c] ? colours.ramp(t) : "";
-          cell.style.color = it.mask[c] ? colours.on(t) : "";
+          cell.style.background = it.mask[c] ? colours.weight(x) : "";
+          cell.style.color = it.mask[c] ? colours.inkOnWeight(x) : "";
         } else if (Number.isFinite(x)) {
           cell.style.background = colours.signed(x, 1.5 * top); // pale: numbers are typed into these cells
           cell.style.color = colours.inkOnSigned(x, 1.5 * top);

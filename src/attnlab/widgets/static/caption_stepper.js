@@ -3,6 +3,7 @@
 // square root, so that small weights can be seen, too.
 import { button, choice, context2d, frame, make, nice, shorten, slider, toggle, visible } from "./kit.js";
 import { entropy, nested, softmax } from "./math.js";
+import { weightPlace } from "./palette.js";
 
 const PACE = 1100; // milliseconds a word
 const PRESETS = [0.3, 1, 3];
@@ -164,7 +165,7 @@ function picturing(it) {
     const image = imageOf(scene.picture);
     if (image.complete && image.naturalWidth) ctx.drawImage(image, 0, 0, wide, high);
     for (let c = 0; c < rows * columns; c++) { // a veil that is thin where the weight is large
-      ctx.fillStyle = `rgba(10, 12, 20, ${(0.76 * (1 - Math.sqrt(now.weights[c] / now.largest))).toFixed(3)})`;
+      ctx.fillStyle = `rgba(10, 12, 20, ${(0.76 * (1 - weightPlace(now.weights[c], now.largest))).toFixed(3)})`;
       const x = Math.round((c % columns) * cw), y = Math.round(Math.floor(c / columns) * ch);
       ctx.fillRect(x, y, Math.round((c % columns + 1) * cw) - x, Math.round((Math.floor(c / columns) + 1) * ch) - y);
     }

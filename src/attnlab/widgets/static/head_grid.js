@@ -1,7 +1,7 @@
 // All heads at once: w = softmax(scores / T) for each head, thumbnails, one enlarged, and what the layer sees.
 import { array, button, choice, context2d, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
 import { attend, nested } from "./math.js";
-import { entry, weightPlace } from "./palette.js";
+import { paintWeights } from "./map.js";
 
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 
@@ -160,11 +160,8 @@ function painting(it) {
   const { model, at, word, state, figure, heat, out, asking, scroll, panes, readout } = it;
   let centred = null;
   function paintThumb({ canvas }, weights) {
-    const pen = canvas.getContext("2d"), image = pen.createImageData(it.L, it.L), { table } = figure.theme;
-    for (let c = 0; c < it.L * it.L; c++) {
-      const i = entry(weightPlace(weights[c]));
-      image.data.set([table[i], table[i + 1], table[i + 2], 255], c * 4);
-    }
+    const pen = canvas.getContext("2d"), image = pen.createImageData(it.L, it.L);
+    paintWeights(image, weights, figure.theme);
     pen.putImageData(image, 0, 0);
   }
   function paintMap({ canvas }, rows, query, dead) {

@@ -1,23 +1,18 @@
 // Pictures for the whole Transformer: small and large attention maps, and the ribbons between words.
 import { context2d, shorten, svg, visible } from "./kit.js";
+import { paintWeights } from "./map.js";
 
 const FONT_STACK = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 const SLANT = (50 * Math.PI) / 180; // of the words on the top axis
-
-/** Colour position of a weight: √w, so that 0.02 can still be told from 0. */
-export const shade = (w) => Math.sqrt(Math.min(1, Math.max(0, w)));
 
 /** Paint a map, one pixel a cell, into a canvas that CSS enlarges. The grid may have rows that wait for words. */
 export function paintThumb(canvas, map, grid, theme, causal) {
   const columns = causal ? grid : map.columns, rows = Math.max(grid, map.rows);
   if (canvas.width !== columns || canvas.height !== rows) { canvas.width = columns; canvas.height = rows; }
-  const image = new ImageData(columns, rows), to = image.data;
-  for (let i = 0; i < map.rows; i++)
-    for (let j = 0; j < map.columns; j++) {
-      if (causal && j > i) continue; // the future has no colour
-      const at = 4 * (i * columns + j), from = 3 * Math.round(255 * shade(map.data[i * map.columns + j]));
-      to.set([theme.table[from], theme.table[from + 1], theme.table[from + 2], 255], at);
-    }
+  const image = new ImageData(columns, rows);
+  const past = (c) => c % map.columns <= Math.floor(c / map.columns); // the future has no colour
+  const painted = map.data.subarray(0, map.rows * map.columns);
+  paintWeights(image, painted, theme, { columns: map.columns, shown: causal ? past : null });
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
@@ -53,10 +48,10 @@ export function paintMap(canvas, theme, given) {
     for (let j = 0; j < map.columns; j++) {
       if (causal && j > i) continue;
       const w = map.data[i * map.columns + j];
-      ctx.fillStyle = theme.ramp(shade(w));
+      ctx.fillStyle = theme.weight(w);
       ctx.fillRect(left + j * cell, top + i * cell, cell - 1, cell - 1);
       if (cell >= 26 && w >= 0.005) {
-        ctx.fillStyle = theme.on(shade(w));
+        ctx.fillStyle = theme.inkOnWeight(w);
         ctx.font = `${cell >= 30 ? 11 : 10}px ${FONT_STACK}`;
         ctx.textAlign = "center";
         ctx.textBaseline = "middle";

@@ -479,8 +479,10 @@ def far(a, b):
 
 by_vector = share_nearer(far)
 print(f"by number {by_number:.0%}, by vector {by_vector:.0%}")
-print("by vector, more than 95 %:", by_vector > 0.95)
-print("by number, less than 65 %:", by_number < 0.65)
+
+# %% tags=["held"]
+assert by_vector > 0.95, (by_vector, by_number)
+assert by_number < 0.65, (by_vector, by_number)
 
 # %% [markdown]
 # And directions? Here are 24 little puzzles, *a is to b as c is to ?*, written before we looked. The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As everybody does, we leave the three given words out. (Remember this. Part 6 comes back to it.)
@@ -513,8 +515,8 @@ for given, (a, b, c, wanted) in zip(answers, puzzles):
     if given != wanted:
         print(f"  {a} : {b} = {c} : {given}, not {wanted}")
 
-# %%
-print("right in at least half of the puzzles:", right >= len(puzzles) / 2)
+# %% tags=["held"]
+assert right >= len(puzzles) / 2, right
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## 24 puzzles on real vectors
@@ -593,7 +595,6 @@ def with_the_others(steps):
 
 cosines = with_the_others(steps)
 print("each step with the other five:", cosines)
-print("all above 0.2:", bool((cosines > 0.2).all()))
 
 seed(0)
 ends = V[torch.randint(len(words), (1000, 6, 2))]  # (1000, 6, 2, 384)
@@ -601,6 +602,10 @@ chance = with_the_others(ends[:, :, 1] - ends[:, :, 0])  # (1000, 6)
 print(f"random pairs, on average: {chance.mean().abs():.2f}")
 together = (chance > 0.2).all(-1)
 print("all six above 0.2, in 1000 random draws:", int(together.sum()))
+
+# %% tags=["held"]
+assert (cosines > 0.2).all(), cosines
+assert together.sum() == 0, cosines
 
 # %% [markdown]
 # So the direction is real: five steps tell you something about the sixth, and random ones tell nothing. It is a tendency, no law: the arrows are neither equally long nor parallel.
@@ -622,7 +627,9 @@ print(
     solve("man", "king", "woman", False),
 )
 print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
-print("in more than half:", itself > len(puzzles) / 2)
+
+# %% tags=["held"]
+assert itself > len(puzzles) / 2, itself
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## *king − man + woman = queen*?

@@ -171,12 +171,11 @@ for name, width, heads in (
     print(f"{name:22} {size:5d} parameters ", end="")
     print("both right, 3 seeds:", *(f"{share:.2f}" for share in shares))
 
-# %%
+# %% tags=["held"]
 one_head, two_heads = clerks["1 head"][1], clerks["2 heads"][1]
-gap = min(two_heads) - max(one_head + clerks["1 head, twice as wide"][1])
-print("two heads, at least 0.97 right in every seed:", min(two_heads) >= 0.97)
-print("one head, at most 0.40 right in every seed:", max(one_head) <= 0.40)
-print("gap of at least 30 points, even at twice the width:", gap >= 0.30)
+assert min(two_heads) >= 0.97, clerks
+assert max(one_head) <= 0.40, clerks
+assert min(two_heads) - max(clerks["1 head, twice as wide"][1]) >= 0.30
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Same width, same parameters
@@ -242,10 +241,10 @@ print(f"weights of the two films:  {heavy:.2f} and {light:.2f}")
 print(f"the heavier film is right: {right:.3f} of all orders")
 print(f"one shelf, said twice:     {twice:.3f} of all orders")
 
-# %%
-print("the two weights differ by less than 0.1:", heavy - light < 0.1)
-print("the heavier film is right, at least 0.99:", right >= 0.99)
-print("the same shelf said twice, at least 0.99:", twice >= 0.99)
+# %% tags=["held"]
+assert heavy - light < 0.1, (heavy, light)
+assert right >= 0.99, (right, twice)
+assert twice >= 0.99, (right, twice)
 
 # %% [markdown]
 # ### Why one head cannot do it: a proof
@@ -297,8 +296,8 @@ print(
     f"1 head, a reader with 12 hidden units: {share:.2f}, {size} parameters"
 )
 
-# %%
-print("at least 0.9 right:", share >= 0.9)
+# %% tags=["held"]
+assert share >= 0.9, share
 
 # %% [markdown]
 # It does, and cheaply: 12 hidden units. One mixture of 2 : 1 is a number with four levels for each shelf, and a few ReLUs read it. In a Transformer such a network follows every attention layer (chapter 6), so a single head is not the end of the world. But with $n$ wishes one number needs $2^n$ levels, kept apart by exact ratios; $n$ heads need $n$ rows.
@@ -360,7 +359,10 @@ print("tokens:", x[0].tolist())
 for h in range(3):
     print(f"head {h}:", heads[0, h].tolist())
 back = rearrange(heads, "b h l d -> b l (h d)")
-print("and back again:", torch.equal(back, x))
+print("and back:", back[0].tolist())
+
+# %% tags=["held"]
+assert torch.equal(back, x)
 
 # %% [markdown] tags=["notes"]
 # Ask: what would `x.reshape(1, 3, 2, 2)` give? Head 0 would get token 0 only. It runs without an error and is wrong: the classic bug of this chapter.
@@ -567,11 +569,9 @@ for heads, flops in costs.items():
 # %% [markdown] tags=["notes"]
 # Exactly the same. What does grow is the number of tables for the softmax: H times L². At 128 tokens the clock hardly sees it; at 512 tokens 16 heads take several times as long as one.
 
-# %%
-counted = set(costs.values())
-wide = 4 * (8 * 128 * 256**2 + 4 * 128**2 * 256)  # as in chapter 3
-print("the same for every number of heads:", len(counted) == 1)
-print("and what chapter 3 counted for one:", counted == {wide})
+# %% tags=["held"]
+# The same for every number of heads, and what chapter 3 counted for one.
+assert set(costs.values()) == {4 * (8 * 128 * 256**2 + 4 * 128**2 * 256)}
 
 # %% [markdown]
 # Exactly none. The projections are the same $(E, E)$ matrices, and $H$ products with $D = E/H$ columns each are as long as one with $E$ columns:
@@ -638,10 +638,10 @@ for text, winner in zip(TEXTS, winners):
     print(
         f"head {winner.layer}.{winner.head}, score {winner.score:.2f}: {text[:32]}…"
     )
-print("the same head every time:", len({w[:2] for w in winners}) == 1)
-print(
-    "score at least 0.95 every time:", min(w.score for w in winners) >= 0.95
-)
+
+# %% tags=["held"]
+assert len({w[:2] for w in winners}) == 1, winners
+assert min(w.score for w in winners) >= 0.95, winners
 
 # %% [markdown]
 # A nearly perfect previous-token head, in the very first layer, on every text. Positions must be involved, because nothing else says which word is the previous one: that is chapter 5.
@@ -697,16 +697,14 @@ for one in worst:
 print(
     f"heads whose loss is below 1 % of the margin: {int((lost < 0.01 * whole).sum())} of 72"
 )
+back = winners[0]  # the previous-token head
+loss_back = lost[back.layer, back.head].item()
+print(f"without the previous-token head: {loss_back:.3f} less")
 
-# %%
-back = winners[0]
-loss_back = lost[back.layer, back.head].item() / whole
-print("most important head is in the last layer:", worst[0].layer == 5)
-print(
-    "at least 40 of 72 heads cost below 1 %:",
-    bool((lost < 0.01 * whole).sum() >= 40),
-)
-print("the previous-token head costs below 2 %:", loss_back < 0.02)
+# %% tags=["held"]
+assert worst[0].layer == 5, worst
+assert (lost < 0.01 * whole).sum() >= 40
+assert loss_back / whole < 0.02, loss_back
 
 # %% [markdown]
 # Two surprises. **Most heads can go, one at a time, and hardly anything happens.** And the star of the show, the previous-token head with a score of nearly 1, is among them. A clear role and a large effect are different things, and only one of them can be seen in a map.
@@ -744,13 +742,10 @@ print("heads removed         ", *(f"{n:5d}" for n in REMOVED))
 for name, curve in curves.items():
     print(f"{name:22}", *(f"{margin:5.2f}" for margin in curve))
 
-# %%
+# %% tags=["held"]
 least, most = curves["least important first"], curves["most important first"]
-print(
-    "a third of the heads gone, at least 85 % left:",
-    least[2] >= 0.85 * least[0],
-)
-print("the other third gone, at most 70 % left:", most[2] <= 0.70 * most[0])
+assert least[2] >= 0.85 * least[0], curves
+assert most[2] <= 0.70 * most[0], curves
 
 # %% tags=["slide", "hide-input"]
 fig, ax = plt.subplots(figsize=(7, 3.6))
@@ -813,10 +808,10 @@ kept = (toys.kept > 0.5).sum(-1)
 print("share of zeros", *(f"{s:4.2f}" for s in SPARSITY))
 print("features kept ", *(f"{k:4d}" for k in kept))
 
-# %%
-print("dense features: 2 kept:", kept[0].item() == 2)
-print("90 % zeros or more: all 5 kept:", bool((kept[8:] == 5).all()))
-print("never fewer when sparser:", bool((kept.diff() >= 0).all()))
+# %% tags=["held"]
+assert kept[0] == 2, kept
+assert (kept[8:] == 5).all(), kept
+assert (kept.diff() >= 0).all(), kept
 
 # %% tags=["slide", "hide-input"]
 Superposition(
@@ -836,7 +831,7 @@ Superposition(
 # Dense features get two arrows at right angles, and three features are thrown away. As features become rare, first pairs share a line in opposite directions (a ReLU hides the negative half), and at last all five form a **pentagon**. It has a price. Switch on two neighbours, and both come back. Switch on two with
 # one between them: the one between lights up, which is not there, and the two that are all but vanish.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 W, b = toys.weights[8:9], toys.bias[8:9]  # trained with 90 % zeros
 ring = torch.atan2(W[0, 1], W[0, 0]).argsort()  # features, round the circle
 here = torch.arange(5)
@@ -854,11 +849,17 @@ def two_on(gap):
 
 
 on, off, _ = two_on(gap=1)
-print("neighbours, both come back:", bool((on > 0.8).all()))
-print("neighbours, no ghost:", bool((off < 0.1).all()))
-on, _, between = two_on(gap=2)
-print("one between, it lights up:", bool((between > 0.3).all()))
-print("one between, the real ones below 0.2:", bool((on < 0.2).all()))
+print(f"neighbours on: at least {on.min():.1f} comes back,", end=" ")
+print(f"at most {off.max():.1f} where nothing was")
+apart, _, between = two_on(gap=2)
+print(f"one between: at most {apart.max():.1f} comes back,", end=" ")
+print(f"and at least {between.min():.1f} between them, a ghost")
+
+# %% tags=["held"]
+assert (on > 0.8).all(), (on, off)
+assert (off < 0.1).all(), (on, off)
+assert (between > 0.3).all(), (between, apart)
+assert (apart < 0.2).all(), (between, apart)
 
 # %% [markdown]
 # When features are rare that hardly ever happens. Uncheck *same in the test* and feed a sparse model dense data: the loss explodes.
@@ -886,14 +887,13 @@ for row in (0, 5):
     print(f"density {DENSITY[row]:.1f}, r = {RELATIVE[3]:.1f}: ", end="")
     print(WORDS[phase[row, 3]])
 
-# %%
-alone = (phase[0, :5] == 1).all() and (phase[0, 6:] == 2).all()
-both = (phase[5:] == 3).float().mean().item()
+# %% tags=["held"]
+assert (phase[0, :5] == 1).all()
+assert (phase[0, 6:] == 2).all()
+assert (phase[5:] == 3).float().mean() >= 0.97  # density 0.1 or less: both
 faint = torch.cat([sizes[:, :5], sizes[:, 6:]], dim=1).amin(-1)  # r ≠ 1
-clear = ((faint < 0.1) | (faint > 0.6)).float().mean().item()
-print("dense, r below or above 1: the more important one alone:", bool(alone))
-print("density 0.1 or less, both in at least 97 of 100 cells:", both >= 0.97)
-print("the shorter arrow below 0.1 or above 0.6, 97 of 100:", clear >= 0.97)
+clear = (faint < 0.1) | (faint > 0.6)  # all or nothing
+assert clear.float().mean() >= 0.97
 
 # %% tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6.4, 4.2))
@@ -965,12 +965,9 @@ print(
 # %% [markdown] tags=["notes"]
 # A handful have a name. Most do something we have no name for, and one-at-a-time knock-out hardly notices the named ones either.
 
-# %%
-print("at most 8 of 72 have one of these four jobs:", int(special.sum()) <= 8)
-print(
-    "more than half have none of the five:",
-    int((~resting & ~special).sum()) > 36,
-)
+# %% tags=["held"]
+assert special.sum() <= 8
+assert (~resting & ~special).sum() > 36
 
 # %% [markdown]
 # Are the nameless ones idle? Knock out each kind as a whole and measure the margin on the fresh pairs:
@@ -989,10 +986,9 @@ for name, mask in (
     print(f"{int(mask.sum()):2d} heads gone, {name:8}: {left[name]:.3f}")
 print(f"48 heads gone, at random: {curves['random'][4]:.3f}")
 
-# %%
-full = left["none"]
-print("resting gone, at least 90 % left:", left["resting"] >= 0.9 * full)
-print("nameless gone, at most 50 % left:", left["nameless"] <= 0.5 * full)
+# %% tags=["held"]
+assert left["resting"] >= 0.9 * left["none"], left
+assert left["nameless"] <= 0.5 * left["none"], left
 
 # %% [markdown]
 # A handful have a name, some rest, and **most do nothing that we have a name for**. They are not idle: without them the model loses more than half of its margin, and without those that rest next to nothing. The famous heads are famous because they are the ones that can be photographed.

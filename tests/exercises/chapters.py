@@ -34,7 +34,9 @@ def parts() -> dict[str, Part]:
     found: dict[str, Part] = {}
     for chapter in sorted((ROOT / "notebooks").glob("*.py")):
         notebook = jupytext.read(chapter)
-        plain = [c.source for c in notebook.cells if c.cell_type == "code" and not _tags(c)]
+        plain = [
+            c.source for c in notebook.cells if c.cell_type == "code" and set(_tags(c)) <= {"setup"}
+        ]
         before = _imports(plain)
         for cell in notebook.cells:
             id = cell.metadata.get("exercise")

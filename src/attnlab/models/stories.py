@@ -2,6 +2,7 @@
 
     storyteller = stories15m()
     print(storyteller.tell("Once upon a time"))
+    weights = open_weights()                          # the same numbers as plain tensors
 
 15.2 M weights, 6 layers of 6 heads, trained by Andrej Karpathy on TinyStories (Eldan and Li 2023).
 The course carries it in int8; `training/stories15m.py` made the file, and proved there that the
@@ -10,6 +11,7 @@ float weights tell the same stories here and in `transformers`.
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -75,3 +77,50 @@ def stories15m() -> Storyteller:
     model.load_state_dict(tensors)
     model.eval().requires_grad_(False)
     return Storyteller(model, Pieces.read(assets.find(VOCABULARY)))
+
+
+class Layer(NamedTuple):
+    """The weights of one block, as they are published. Matrices are (out, in): y = x @ w.T"""
+
+    norm: Tensor  # (E,) before attention
+    query: Tensor  # (H·D, E)
+    key: Tensor  # (G·D, E)
+    value: Tensor  # (G·D, E)
+    out: Tensor  # (E, H·D)
+    norm_2: Tensor  # (E,) before the network
+    gate: Tensor  # (F, E)
+    wide: Tensor  # (F, E)
+    narrow: Tensor  # (E, F)
+
+    def __repr__(self) -> str:
+        return "the weights of one layer"
+
+
+class Weights(NamedTuple):
+    """A whole model as plain tensors: for those who build it themselves."""
+
+    words: Tensor  # (V, E): in at the bottom, out at the top
+    layers: tuple[Layer, ...]
+    norm: Tensor  # (E,) after the last block
+    heads: int
+
+    def __repr__(self) -> str:
+        return f"the weights of {len(self.layers)} layers"
+
+
+NAMES = {  # ours -> the state dict's inside of blocks.N
+    "norm": "add_self.norm", "query": "self_attention.query", "key": "self_attention.key",
+    "value": "self_attention.value", "out": "self_attention.out", "norm_2": "add_feed.norm",
+    "gate": "feed_forward.gate", "wide": "feed_forward.wide", "narrow": "feed_forward.narrow",
+}  # fmt: skip
+
+
+def open_weights(model: LanguageModel | None = None) -> Weights:
+    """The published weights (or another Llama's) as plain tensors, without a model around them."""
+    model = stories15m().model if model is None else model
+    state = model.state_dict()
+    layers = tuple(
+        Layer(**{ours: state[f"blocks.{n}.{theirs}.weight"] for ours, theirs in NAMES.items()})
+        for n in range(model.config.layers)
+    )
+    return Weights(state["words.weight"], layers, state["norm.weight"], model.config.heads)

@@ -53,12 +53,11 @@ class Certificate:
         return f"{self.path}: type your name into it, and print it."
 
     def _repr_html_(self) -> str:
-        frame = (
+        return (
             f'<iframe title="Your certificate" srcdoc="{html.escape(self.page)}" '
             'sandbox="allow-scripts allow-modals" '
             'style="width:100%;height:36rem;border:0;background:#fff"></iframe>'
         )
-        return f"{frame}<p>Saved as <code>{html.escape(str(self.path))}</code>.</p>"
 
 
 def certificate(

@@ -32,6 +32,7 @@ from attnlab.checks.capstone_suspects import (
 from attnlab.checks.compare import a_kind_of, close, difference, numbers
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake, raised
+from attnlab.checks.verdict import Verdict
 from attnlab.models.stories import Layer, Weights, open_weights, stories15m
 
 # C.1 ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -387,7 +388,15 @@ def silent_model(
     return model(tokens, weights, past, Notes())
 
 
-model_exercise = Exercise(
+class WithStory(Exercise):
+    """The published weights are loaded before the clock of the answer starts, and only once."""
+
+    def judge(self, function: Any) -> Verdict:
+        the_story()
+        return super().judge(function)
+
+
+model_exercise = WithStory(
     "C.9",
     title="Your own model",
     call="my_model(tokens, weights, past, note)",
@@ -432,7 +441,7 @@ def the_story() -> tuple[Weights, list[int], list[int]]:
     """The published weights, an opening, and what the published model says next."""
     teller = stories15m()
     opening = teller.numbers("Lily had a red")[0].tolist()
-    return open_weights(), opening, teller.continue_("Lily had a red", length=8)
+    return open_weights(), opening, teller.continue_("Lily had a red", length=6)
 
 
 @model_exercise.property

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from traitlets import Dict, Float, Int, List, Unicode
+from traitlets import Dict, Float, Int, List, Unicode, validate
 
 from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet, together
 
@@ -42,6 +42,11 @@ class PlotlyFigure(LiveFigure):
     poster = Unicode("").tag(sync=True)  # a PNG, base64
 
     def __init__(self, chart: dict[str, Any], poster: bytes, **traits: Any):
+        if not isinstance(chart, dict) or not isinstance(poster, bytes) or "data" not in chart:
+            raise FigureError(
+                f"chart is a {type(chart).__name__} and poster a {type(poster).__name__}: give "
+                "plotly's data and layout, and a PNG; attnlab.figures.interactive does."
+            )
         for trace in chart["data"]:
             kind = str(trace.get("type", "scatter"))
             if any(part in kind for part in DISTANT):
@@ -58,6 +63,12 @@ class PlotlyFigure(LiveFigure):
     def _fits(self, **now: Any) -> None:
         if not -1 <= now["point"] < max(1, len(now["points"])):
             raise FigureError(f"point is {now['point']}: there are {len(now['points'])} points.")
+
+    @validate("shape")
+    def _drawable(self, proposal: Any) -> float:
+        if not 0.1 <= proposal["value"] <= 10:
+            raise FigureError(f"shape is {proposal['value']}: give height / width, 0.1 to 10.")
+        return float(proposal["value"])
 
     def static_state(self) -> dict[str, Any]:
         state = super().static_state()

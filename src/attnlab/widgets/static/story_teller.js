@@ -324,9 +324,10 @@ function render(context) {
     figure.body.append(make("div.al-st-own", {}, run.panel, form, status));
   }
   words("");
+  const axes = make("div.al-st-axes", {}, "one row per layer, one column per head");
   const filling = make("div.al-st-cache", {}, make("div.al-st-title", {}, "KV cache"), cache, held);
   figure.body.append(story.node, make("div.al-st-grid", {},
-    make("div", {}, wallTitle, wall.grid), make("div", {}, ...bars.nodes, filling)), readout);
+    make("div", {}, wallTitle, wall.grid, axes), make("div", {}, ...bars.nodes, filling)), readout);
 
   function paint() {
     const choice = chosen(), now = compute(tale, choice, sizes), range = where.querySelector("input");

@@ -106,8 +106,8 @@ def axes_from_the_front(s, h, w, u, v):
     return torch.tanh((s @ w).unsqueeze(1) + (h @ u).unsqueeze(0)) @ v
 
 
-@wrong("02.2", "No gradient flows back")
-def cut(s, h, w, u, v):
+@right("02.2")
+def without_a_gradient(s, h, w, u, v):
     return (torch.tanh(meet(s, h, w, u)) @ v).detach()
 
 
@@ -177,8 +177,8 @@ def by_gathering(alpha, sure, possible):
     return 1 - hits.sum((-2, -1)) / (alpha.shape[-2] + sure.float().sum((-2, -1)))
 
 
-@right("02.3")
-def by_comparing_with_the_maximum(alpha, sure, possible):
+@wrong("02.3", "both make a link here")
+def both_of_two_equal_weights(alpha, sure, possible):
     a = (alpha == alpha.amax(-1, keepdim=True)).float()
     right_links = (a * sure).sum((-2, -1)) + (a * possible).sum((-2, -1))
     return 1 - right_links / (a.sum((-2, -1)) + sure.sum((-2, -1)))

@@ -182,11 +182,11 @@ def upside_down(probabilities, p):
 def by_library(probabilities, p):
     from attnlab.decoding import next_word_probabilities
 
-    return next_word_probabilities(probabilities.log(), top_p=p)
+    return next_word_probabilities(probabilities.log(), top_p=max(p, 1e-9))
 
 
-@right("06.4")
-def by_comparing_pairs(probabilities, p):
+@wrong("06.4", "still counted one by one")
+def keeps_every_equal_word(probabilities, p):
     ahead = (probabilities.unsqueeze(-2) > probabilities.unsqueeze(-1)).to(probabilities.dtype)
     before = (ahead @ probabilities.unsqueeze(-1)).squeeze(-1)
     kept = probabilities.masked_fill(before >= p, 0.0)

@@ -79,6 +79,12 @@ class Answer:
             mistake = raised(error, self.name, describe(names, given))
             call.error = error.with_traceback(None)  # no frames are kept
             raise mistake from None
+        if _bottomless(call.seen):
+            call.seen = None
+            raise Mistake(
+                f"`{self.name}` returned a list that contains itself.",
+                likely="`out.append(out)`, perhaps? Append the parts, not the whole.",
+            )
         for name, before, after in zip(names, given, copies, strict=True):
             if not _untouched(before, after):
                 raise Mistake(
@@ -203,9 +209,15 @@ def look_at_tensor(
             f"With {given}, the result has shape {tuple(seen.shape)}, not {shape}; {wanted}.",
             likely,
         )
-    if seen.dtype != dtype:
+    if seen.dtype != dtype and not _as_good(seen.dtype, dtype):
         short, long = (str(d).removeprefix("torch.") for d in (seen.dtype, dtype))
         raise Mistake(f"The result holds {short} values, expected {long}.")
+
+
+def _as_good(seen: torch.dtype, dtype: torch.dtype) -> bool:
+    """More digits than asked for are no mistake, and whole numbers are whole numbers."""
+    whole = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+    return (seen is torch.float64 and dtype is torch.float32) or (seen in whole and dtype in whole)
 
 
 def look_for_nan(seen: Tensor, given: str) -> None:
@@ -251,6 +263,13 @@ def two_matrices(
             likely="A query and a key meet in a dot product, so they are equally wide.",
         )
     return w_q, w_k
+
+
+def _bottomless(value: Any, depth: int = 0) -> bool:
+    """Lists in lists in lists …, without end."""
+    if depth > 20:
+        return True
+    return isinstance(value, list | tuple) and any(_bottomless(v, depth + 1) for v in value)
 
 
 def argument_names(call: str) -> list[str]:

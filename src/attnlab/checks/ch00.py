@@ -8,6 +8,7 @@ from torch import Tensor
 from attnlab.checks.answer import Answer
 from attnlab.checks.ch00_suspects import ANALOGY, GLUE, Pair, Puzzle, analogy, glue
 from attnlab.checks.compare import a_kind_of, close, numbers, show
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.data.tokens import patches
@@ -96,6 +97,12 @@ def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
     answer.must_match(numbers(7, seed=7, spread=3), numbers(3, 7, seed=8))
 
 
+@cosines.draws
+def a_query_and_a_table(draw: Draw) -> tuple[Tensor, Tensor]:
+    width, spread = draw.size(1, 7), draw.choice([1.0, 1.0, 0.001, 1000.0])
+    return draw.numbers(width, spread=spread), draw.numbers(draw.size(), width, spread=spread)
+
+
 # 00.2 ────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -179,6 +186,12 @@ def the_order_is_that_of_a_page(answer: Answer) -> None:
     answer.must_match(numbers(1, 4, 8, seed=2), 4)
 
 
+@chop.draws
+def a_picture_and_a_size(draw: Draw) -> tuple[Tensor, int]:
+    size, colours = draw.size(1, 4), draw.choice([3, 1, 2])
+    return draw.numbers(colours, size * draw.size(1, 5), size * draw.size(1, 5)), size
+
+
 # 00.3 ────────────────────────────────────────────────────────────────────────────────────────────
 
 gluing = Exercise(
@@ -244,6 +257,17 @@ def where_there_is_no_pair_nothing_changes(answer: Answer) -> None:
     must_glue(answer, "", ("a", "b"), likely="An empty list stays empty.")
 
 
+@gluing.draws
+def pieces_and_a_pair(draw: Draw) -> tuple[list[str], Pair]:
+    """Of few kinds, so that pairs are common; signs with a meaning elsewhere are pieces, too."""
+    letters = draw.choice([["a", "b"], ["a", "b", "ab"], [".", "*", "+", "("], ["a", "."], ["#"],
+                           ["\\", "n", "$"], ["x", " ", "|", "▁"], ["un", "u", "n"]])  # fmt: skip
+    parts = [draw.choice(letters) for _ in range(draw.size(0, 9))]
+    if any(not one.isalnum() for one in letters):
+        draw.note = "A piece may be any sign: a full stop, a blank, a bracket."
+    return parts, (draw.choice(letters), draw.choice(letters))
+
+
 # 00.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 puzzling = Exercise(
@@ -307,3 +331,22 @@ def all_numbers_are_those_of_the_formula(answer: Answer) -> None:
 def given_words_stay_out_even_if_all_others_are_far(answer: Answer) -> None:
     table = torch.tensor([[1.0, 0.0], [-0.6, 0.8], [-0.8, 0.6], [0.9, -0.3], [0.5, -0.9]])
     must_solve(answer, [("a", "b", "c")], list("abcde"), table)
+
+
+@puzzling.draws
+def puzzles_words_and_a_table(draw: Draw) -> tuple[list[Puzzle], list[str], Tensor]:
+    words = [f"w{i}" for i in range(draw.size(4, 9))]
+    puzzles = []
+    for _ in range(draw.size(1, 4)):
+        a, b, c = draw.dice.sample(words, 3)
+        puzzles.append((a, b, c))
+    table = draw.numbers(len(words), draw.size(2, 6)) * draw.numbers(len(words), 1).abs()
+    if draw.chance(0.4):  # the three given words are nearest, all others far away
+        puzzles = puzzles[:1]
+        rows = [words.index(word) for word in puzzles[0]]
+        unit = torch.nn.functional.normalize(table, dim=-1)
+        target = unit[rows[1]] - unit[rows[0]] + unit[rows[2]]
+        others = [i for i in range(len(words)) if i not in rows]
+        table[others] = draw.numbers(len(others), table.shape[1], spread=0.3) - target
+        draw.note = "Here all three given words are nearest; none of them may be the answer."
+    return puzzles, words, table

@@ -22,6 +22,7 @@ from attnlab.checks.ch01_suspects import (
     rnn,
 )
 from attnlab.checks.compare import close, difference, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 
@@ -85,9 +86,11 @@ def a_batch_may_come_first(answer: Answer) -> None:
     answer.must_match(*a_sentence(2, 6, time=3))
 
 
-@unroll.property
-def gradients_flow_back_through_time(answer: Answer) -> None:
-    answer.gradients_must_match(*a_sentence(2))
+@unroll.draws
+def sentences_and_weights(draw: Draw) -> tuple[Tensor, ...]:
+    width, state = draw.sizes(2)
+    x = draw.numbers(*draw.front(), draw.size(), width)
+    return x, draw.numbers(state, width), draw.numbers(state, state), draw.numbers(state)
 
 
 # 01.2 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -146,9 +149,17 @@ def with_a_batch_or_without(answer: Answer) -> None:
     answer.must_match(*a_step(5, 2))
 
 
-@gru_step.property
-def gradients_flow_through_all_gates(answer: Answer) -> None:
-    answer.gradients_must_match(*a_step(2))
+@gru_step.draws
+def a_word_and_a_state(draw: Draw) -> tuple[Tensor, ...]:
+    (width, state), front = draw.sizes(2), draw.front()
+    spread = draw.choice([1.0, 1.0, 5.0])
+    return (
+        draw.numbers(*front, width, spread=spread),
+        draw.numbers(*front, state),
+        draw.numbers(3 * state, width),
+        draw.numbers(3 * state, state),
+        draw.numbers(3 * state, spread=spread),
+    )
 
 
 # 01.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -222,9 +233,13 @@ def large_logits_do_not_overflow(answer: Answer) -> None:
         ) from None
 
 
-@sentence_probability.property
-def the_gradient_is_right(answer: Answer) -> None:
-    answer.gradients_must_match(*a_batch(padding=2))
+@sentence_probability.draws
+def logits_and_targets(draw: Draw) -> tuple[Tensor, Tensor]:
+    batch, time, words = draw.size(1, 4), draw.size(1, 7), draw.size(2, 9)
+    target = draw.whole(1, words, batch, time)
+    for row in range(batch):
+        target[row, draw.size(1, time) :] = 0
+    return draw.numbers(batch, time, words, spread=draw.choice([1.0, 3.0, 200.0])), target
 
 
 # 01.4 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -300,6 +315,15 @@ def the_width_may_change(answer: Answer) -> None:
     must_be_the_best(answer, *some_beams(5, 4), 1)
 
 
+@one_step_of_beam_search.draws
+def beams_and_a_width(draw: Draw) -> tuple[Tensor, Tensor, int]:
+    beams, words = draw.size(1, 5), draw.size(1, 6)
+    width = draw.choice([draw.size(1, beams * words), beams * words])
+    if width > words:
+        draw.note = "The width may be larger than the vocabulary: all beams compete in one list."
+    return draw.numbers(beams) - 4, draw.numbers(beams, words, spread=2).log_softmax(-1), width
+
+
 # 01.5 ────────────────────────────────────────────────────────────────────────────────────────────
 
 as_many_long_as_short = Exercise(
@@ -348,3 +372,8 @@ def every_length_gets_the_same(answer: Answer) -> None:
 def other_lengths_work_as_well(answer: Answer) -> None:
     answer.must_match(torch.tensor([40, 1, 1, 1, 17, 40, 5, 5]))
     answer.must_match(torch.tensor([7, 7, 7]))
+
+
+@as_many_long_as_short.draws
+def some_lengths(draw: Draw) -> tuple[Tensor]:
+    return (draw.whole(1, draw.choice([2, 4, 9, 3000]), draw.size(1, 12)),)

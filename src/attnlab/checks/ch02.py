@@ -11,6 +11,7 @@ from torch import Tensor
 from attnlab.checks import ch02_suspects as known
 from attnlab.checks.answer import OVERFLOWS, Answer
 from attnlab.checks.compare import close, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 
@@ -61,6 +62,13 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
     answer.must_survive(numbers(3, 5, spread=1000), numbers(5, 4, seed=1), likely=OVERFLOWS)
 
 
+@context.draws
+def scores_and_annotations(draw: Draw) -> tuple[Tensor, Tensor]:
+    front, source, spread = draw.front(), draw.size(), draw.choice([1.0, 5.0, 500.0])
+    e = draw.numbers(*front, draw.size(), source, spread=spread)
+    return e, draw.numbers(*front, source, draw.size())
+
+
 # 02.2 ────────────────────────────────────────────────────────────────────────────────────────────
 
 additive_score = Exercise(
@@ -107,9 +115,16 @@ def a_batch_comes_in_front(answer: Answer) -> None:
     )
 
 
-@additive_score.property
-def training_goes_through_it(answer: Answer) -> None:
-    answer.gradients_must_match(*two_sides())
+@additive_score.draws
+def states_and_annotations(draw: Draw) -> tuple[Tensor, ...]:
+    front, (of_s, of_h, shared) = draw.front(), draw.sizes(3)
+    return (
+        draw.numbers(*front, draw.size(), of_s),
+        draw.numbers(*front, draw.size(), of_h),
+        draw.numbers(of_s, shared),
+        draw.numbers(of_h, shared),
+        draw.numbers(shared),
+    )
 
 
 # 02.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,6 +181,23 @@ def a_flat_row_still_has_one_link(answer: Answer) -> None:
 @error_rate.property
 def each_sentence_of_a_batch_has_its_own_rate(answer: Answer) -> None:
     answer.must_match(*gold(3), likely="Sum over the last two axes only.")
+
+
+@error_rate.draws
+def weights_and_gold_links(draw: Draw) -> tuple[Tensor, Tensor, Tensor]:
+    """At times two weights of a row are equal, and both places are gold, or neither is."""
+    shape = (*draw.front(), draw.size(1, 5), draw.size(1, 6))
+    alpha = draw.numbers(*shape, spread=draw.choice([0.2, 1.0, 3.0])).softmax(-1)
+    best = known.links(alpha)
+    sure = torch.where(best, draw.mask(*shape), draw.mask(*shape, share=0.15))
+    possible = sure | torch.where(best, draw.mask(*shape), draw.mask(*shape, share=0.3))
+    if shape[-1] > 1 and draw.chance(0.5):
+        draw.note = "Two weights of a row may be equal. Each target word still makes one link."
+        twin = best.roll(1, -1)
+        alpha = torch.where(twin, alpha.amax(-1, keepdim=True), alpha)
+        sure = torch.where(twin, (sure & best).any(-1, keepdim=True), sure)
+        possible = torch.where(twin, (possible & best).any(-1, keepdim=True), possible)
+    return alpha, sure, possible
 
 
 # 02.4 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -235,6 +267,19 @@ def a_batch_goes_first(answer: Answer) -> None:
     answer.must_match(gates(2, 5, 3))
 
 
+@gru_weights.draws
+def gates_of_all_steps(draw: Draw) -> tuple[Tensor]:
+    z = draw.numbers(*draw.front(), draw.size(), draw.size(), spread=2).sigmoid()
+    if draw.chance(0.25):
+        draw.note = "A long sentence with gates near 0: a product of many rounds to 0, so that "
+        draw.note += "nothing may be divided by it."
+        z = draw.numbers(60, draw.size(), spread=2).sub(6).sigmoid()
+    elif draw.chance(0.5):
+        draw.note = "Some gates are exactly 0 or 1."
+        z = torch.where(draw.mask(*z.shape, share=0.3), z.round(), z)
+    return (z,)
+
+
 # 02.5 ────────────────────────────────────────────────────────────────────────────────────────────
 
 local_attention = Exercise(
@@ -285,6 +330,14 @@ def a_batch_in_front(answer: Answer) -> None:
     answer.must_match(numbers(2, 3, 8), torch.tensor([[1.0, 4.5, 6.0], [7.0, 0.4, 3.0]]), 2)
 
 
+@local_attention.draws
+def scores_places_and_a_window(draw: Draw) -> tuple[Tensor, Tensor, int]:
+    front, target, source = draw.front(), draw.size(), draw.size(1, 9)
+    p = draw.whole(0, 2 * source - 1, *front, target) / 2  # between two words, or on one
+    e = draw.numbers(*front, target, source, spread=draw.choice([1.0, 3.0]))
+    return e, p, draw.size(1, 4)
+
+
 # 02.6 ────────────────────────────────────────────────────────────────────────────────────────────
 
 words_in_a_look = Exercise(
@@ -332,3 +385,14 @@ def the_spread_is_that_of_the_formula(answer: Answer) -> None:
 @words_in_a_look.property
 def several_sentences_may_come_first(answer: Answer) -> None:
     answer.must_match(known.softmax(numbers(2, 3, 5)))
+
+
+@words_in_a_look.draws
+def looks_with_zeros(draw: Draw) -> tuple[Tensor]:
+    shape = (*draw.front(), draw.size(), draw.size(1, 8))
+    alpha = draw.numbers(*shape, spread=draw.choice([0.3, 1.0, 3.0])).softmax(-1)
+    if draw.chance(0.7):
+        draw.note = "Some weights of a row are 0, and several are not."
+        seen = draw.mask(*shape) | (alpha == alpha.amax(-1, keepdim=True))
+        alpha = alpha * seen / (alpha * seen).sum(-1, keepdim=True)
+    return (alpha,)

@@ -199,6 +199,11 @@ AER: Suspects = [
         lambda a, s, p: _rate(a > 0.5, s, p),
     ),
     (
+        "Where two weights of a row are equal, both make a link here. Each target word makes one: "
+        "`argmax` picks it.",
+        lambda a, s, p: _rate(a == a.amax(-1, keepdim=True), s, p),
+    ),
+    (
         "This is the rate over the whole batch. Keep the front axes: one rate for each sentence.",
         lambda a, s, p: _whole(a, s, p),
     ),

@@ -27,6 +27,7 @@ from attnlab.checks.ch03_suspects import (
     lower_right,
 )
 from attnlab.checks.compare import close, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.scores import dot
@@ -91,6 +92,13 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
     )
 
 
+@weights_by_hand.draws
+def queries_keys(draw: Draw) -> tuple[Tensor, Tensor]:
+    front, width, spread = draw.front(), draw.size(), draw.choice([1.0, 3.0, 40.0])
+    q = draw.numbers(*front, draw.size(), width, spread=spread)
+    return q, draw.numbers(*front, draw.size(), width)
+
+
 # 03.2 ────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -149,6 +157,12 @@ def fewer_queries_than_keys(answer: Answer) -> None:
 def a_single_new_token_sees_everything(answer: Answer) -> None:
     must_be_causal(answer, 1, 6)
     must_be_causal(answer, 1, 1)
+
+
+@causal_mask.draws
+def two_lengths(draw: Draw) -> tuple[int, int]:
+    keys = draw.size(1, 9)
+    return draw.size(1, keys), keys
 
 
 # 03.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -290,6 +304,15 @@ def the_visible_scores_may_be_very_low(answer: Answer) -> None:
     )
 
 
+@masked_attention.draws
+def a_masked_case(draw: Draw) -> tuple[Tensor, ...]:
+    front, queries, keys, width = draw.front(), draw.size(), draw.size(), draw.size()
+    of_mask = draw.choice([[*front, queries, keys], [queries, keys], [1, keys], [keys]])
+    q = draw.numbers(*front, queries, width, spread=draw.choice([1.0, 3.0, 40.0]))
+    k, v = draw.numbers(*front, keys, width), draw.numbers(*front, keys, draw.size())
+    return q, k, v, draw.mask(*of_mask, share=draw.choice([0.3, 0.6, 0.9]))
+
+
 # 03.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 cross_attention = Exercise(
@@ -356,6 +379,19 @@ def a_batch_may_come_first(answer: Answer) -> None:
 def large_scores_do_not_overflow__(answer: Answer) -> None:
     x, context, w_q, w_k, w_v = two_sequences()
     answer.must_survive(x, context, 1000 * w_q, w_k, w_v, likely=OVERFLOWS)
+
+
+@cross_attention.draws
+def two_sequences_of_any_size(draw: Draw) -> tuple[Tensor, ...]:
+    front, (of_x, of_context, key, value) = draw.front(), draw.sizes(4)
+    spread = draw.choice([1.0, 1.0, 30.0])
+    return (
+        draw.numbers(*front, draw.size(), of_x, spread=spread),
+        draw.numbers(*front, draw.size(), of_context),
+        draw.numbers(of_x, key),
+        draw.numbers(of_context, key),
+        draw.numbers(of_context, value),
+    )
 
 
 # 03.5 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -597,4 +633,15 @@ def too_large(shape: tuple[int, ...], queries: int, keys: int, block: int) -> st
     return (
         "The numbers are right, but the scores of a block, `q @ k.mT`, need no tensor larger than "
         "block × S."
+    )
+
+
+@blocks_of_queries.draws
+def a_case_for_blocks(draw: Draw) -> tuple[Tensor, Tensor, Tensor, int]:
+    front, keys, width = draw.front(), draw.size(), draw.size()
+    return (
+        draw.numbers(*front, draw.size(1, 8), width, spread=draw.choice([1.0, 30.0])),
+        draw.numbers(*front, keys, width),
+        draw.numbers(*front, keys, draw.size()),
+        draw.size(1, 9),
     )

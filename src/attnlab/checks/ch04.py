@@ -22,6 +22,7 @@ from attnlab.checks.ch04_suspects import (
     without,
 )
 from attnlab.checks.compare import close, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.layers.heads import split
@@ -66,6 +67,12 @@ def any_number_of_leading_axes(answer: Answer) -> None:
 @split_by_hand.property
 def one_head_is_the_whole_width(answer: Answer) -> None:
     answer.must_match(numbers(2, 5, 6), 1)
+
+
+@split_by_hand.draws
+def tokens_and_heads(draw: Draw) -> tuple[Tensor, int]:
+    heads = draw.size()
+    return draw.numbers(*draw.front(), draw.size(), heads * draw.size()), heads
 
 
 # 04.2 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -113,6 +120,15 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
     answer.must_survive(x, 1000 * w_q, *others, likely=OVERFLOWS)
 
 
+@multi_head_by_hand.draws
+def tokens_matrices_and_heads(draw: Draw) -> tuple[Tensor | int, ...]:
+    heads = draw.size(1, 4)
+    width = heads * draw.size(1, 4)
+    matrices = (draw.numbers(width, width, spread=width**-0.5) for _ in range(4))
+    spread = draw.choice([1.0, 3.0, 100.0])
+    return draw.numbers(*draw.front(), draw.size(), width, spread=spread), *matrices, heads
+
+
 # 04.3 ────────────────────────────────────────────────────────────────────────────────────────────
 
 previous_by_hand = Exercise(
@@ -154,6 +170,15 @@ def one_score_for_every_layer_and_head(answer: Answer) -> None:
     answer.must_match(maps(2, 3, 5, seed=1))
 
 
+@previous_by_hand.draws
+def maps_of_heads(draw: Draw) -> tuple[Tensor]:
+    length = draw.size(2, 8)
+    scores = draw.numbers(*draw.front(), length, length, spread=2)
+    if draw.chance(0.4):
+        scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), -torch.inf)
+    return (scores.softmax(-1),)
+
+
 # 04.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 knock_by_hand = Exercise(
@@ -187,6 +212,13 @@ def several_heads_or_none(answer: Answer) -> None:
 @knock_by_hand.property
 def any_leading_axes(answer: Answer) -> None:
     answer.must_match(numbers(4, 6), 2, [1])
+
+
+@knock_by_hand.draws
+def merged_heads(draw: Draw) -> tuple[Tensor, int, list[int]]:
+    heads = draw.size(1, 5)
+    gone = draw.dice.sample(range(heads), draw.dice.randint(0, heads))
+    return draw.numbers(*draw.front(), draw.size(), heads * draw.size()), heads, gone
 
 
 # 04.5 ────────────────────────────────────────────────────────────────────────────────────────────

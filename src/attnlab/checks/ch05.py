@@ -9,6 +9,7 @@ from attnlab.attention import weights
 from attnlab.checks.answer import Answer, two_matrices
 from attnlab.checks.ch05_suspects import ALIBI, ROPE, SHIFT, SINUSOIDS, alibi, rope, shift
 from attnlab.checks.compare import close, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.layers.positions import sinusoidal
@@ -54,6 +55,11 @@ def the_first_pair_turns_by_one_radian_a_place(answer: Answer) -> None:
 def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
     answer.must_match(5, 8, likely="Pair i has the angle p / 10000^(2i/E).")
     answer.must_match(40, 6)
+
+
+@sinusoids.draws
+def a_length_and_a_width(draw: Draw) -> tuple[int, int]:
+    return draw.size(1, 50), 2 * draw.size(1, 9)
 
 
 # 05.2 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,6 +113,13 @@ def it_is_a_rotation(answer: Answer) -> None:
             "M Mᵀ is not the identity, so M is no rotation: it changes lengths.",
             likely="Outside the 2 × 2 blocks everything is 0.",
         )
+
+
+def a_shift_and_a_width(draw: Draw) -> tuple[int, int]:
+    return draw.dice.randint(-9, 9), 2 * draw.size(1, 6)
+
+
+shifting.drawing = a_shift_and_a_width  # for the tests; the properties allow for a fitted matrix
 
 
 # 05.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,6 +187,14 @@ def a_batch_and_heads_may_come_first(answer: Answer) -> None:
     answer.must_match(numbers(2, 3, 5, 4), 1)
 
 
+@rotary.draws
+def tokens_and_an_offset(draw: Draw) -> tuple[Tensor, int]:
+    """Up to place 50: further out, an angle in float32 depends on how it was computed."""
+    length = draw.choice([draw.size(1, 7), 30])
+    x = draw.numbers(*draw.front(), length, 2 * draw.size(1, 5))
+    return x, draw.choice([0, draw.size(0, 20)])
+
+
 # 05.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 linear = Exercise(
@@ -214,6 +235,12 @@ def fewer_queries_than_keys(answer: Answer) -> None:
 @linear.property
 def a_single_new_token(answer: Answer) -> None:
     answer.must_match(SLOPES, 1, 6)
+
+
+@linear.draws
+def slopes_and_lengths(draw: Draw) -> tuple[Tensor, int, int]:
+    keys = draw.size(1, 30)
+    return draw.numbers(draw.size()).abs(), draw.size(1, keys), keys
 
 
 # 05.5 ────────────────────────────────────────────────────────────────────────────────────────────

@@ -25,6 +25,7 @@ from attnlab.checks.ch06_suspects import (
     smoothed,
 )
 from attnlab.checks.compare import close, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 
@@ -73,6 +74,14 @@ def a_constant_token_is_no_problem(answer: Answer) -> None:
     answer.must_match(torch.full((2, 4), 3.0), torch.ones(4), torch.zeros(4), 1e-5)
 
 
+@layer_norm_by_hand.draws
+def tokens_gain_and_shift(draw: Draw) -> tuple[Tensor, Tensor, Tensor, float]:
+    width = draw.size(1, 9)
+    x = draw.numbers(*draw.front(), width, spread=draw.choice([1.0, 0.01, 100.0]))
+    x = x + draw.choice([0.0, 2.0])
+    return x, draw.numbers(width), draw.numbers(width), draw.choice([1e-5, 1e-3, 0.5])
+
+
 # 06.2 ────────────────────────────────────────────────────────────────────────────────────────────
 
 warm_up_rates = Exercise(
@@ -104,6 +113,13 @@ def the_way_down_is_one_over_the_root(answer: Answer) -> None:
 @warm_up_rates.property
 def the_paper_s_numbers(answer: Answer) -> None:
     answer.must_match(torch.tensor([1, 2000, 4000, 100_000]), 512, 4000)
+
+
+@warm_up_rates.draws
+def steps_width_and_warm_up(draw: Draw) -> tuple[Tensor, int, int]:
+    warm_up = draw.size(1, 30)
+    steps = torch.cat([draw.whole(1, 200, draw.size(0, 6)), torch.tensor([warm_up])])
+    return steps, draw.size(1, 64), warm_up
 
 
 # 06.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -155,6 +171,13 @@ def huge_logits_do_not_overflow(answer: Answer) -> None:
         ) from None
 
 
+@label_smoothing.draws
+def logits_targets_and_epsilon(draw: Draw) -> tuple[Tensor, Tensor, float]:
+    words, count = draw.size(1, 9), draw.size()
+    logits = draw.numbers(count, words, spread=draw.choice([1.0, 3.0, 200.0]))
+    return logits, draw.whole(0, words, count), draw.choice([0.0, 0.1, 0.4, 1.0])
+
+
 # 06.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 nucleus_sampling = Exercise(
@@ -199,6 +222,46 @@ def the_likeliest_word_always_stays(answer: Answer) -> None:
 def rows_are_cut_on_their_own(answer: Answer) -> None:
     answer.must_match(numbers(3, 6).softmax(-1), 0.8)
     answer.must_match((numbers(2, 3, 7) * 2).softmax(-1), 0.6)
+
+
+@nucleus_sampling.draws
+def probabilities_and_p(draw: Draw) -> tuple[Tensor, float]:
+    """In sixteenths and thirty-seconds at times, so that a sum can meet p exactly."""
+    if draw.chance(0.4):
+        shares = torch.tensor(draw.dice.sample([1.0, 2.0, 3.0, 4.0, 6.0], 5)) / 16
+        draw.note = "Here a sum meets p exactly: that reaches p, and no further word is needed."
+        return shares, draw.choice([4, 6, 7, 10, 13, 15]) / 16
+    p = draw.choice([0.3, 0.55, 0.8, 0.9, 0.97, 1e-6])
+    return draw.numbers(*draw.front(), draw.size(1, 9), spread=2).softmax(-1), p
+
+
+@nucleus_sampling.property
+def no_probability_to_reach_and_all_of_it(answer: Answer) -> None:
+    answer.must_match(SHARES, 0.0, likely="With p = 0 the likeliest word stays all the same.")
+    answer.must_match(
+        torch.tensor([0.5, 0.25, 0.125, 0.125]), 1.0, likely="With p = 1 every word is needed."
+    )
+    many = numbers(1000, seed=3).softmax(-1)
+    kept = answer(many, 1.0)
+    if not torch.allclose(kept, many, atol=0.002) or not close(kept.sum(), torch.tensor(1.0)):
+        raise Mistake(
+            f"With a thousand words and p = 1, {int((kept == 0).sum())} of them got 0, and the "
+            f"others add up to {kept.sum():.3f}.",
+            likely="Rounding may leave the sum of all just below 1. All words stay here.",
+        )
+
+
+@nucleus_sampling.property
+def of_equal_words_no_more_than_needed(answer: Answer) -> None:
+    for shares, p, count in (([0.25] * 4, 0.5, 2), ([0.125] * 8, 0.3, 3), ([0.5, 0.5], 0.1, 1)):
+        seen = answer(torch.tensor(shares), p)
+        kept = int((seen > 0).sum())
+        if kept != count or not close(seen.sum(), torch.tensor(1.0)):
+            raise Mistake(
+                f"Of {len(shares)} words with {shares[0]} each, {count} reach p = {p}, but "
+                f"{kept} were kept.",
+                likely="Words that are equally likely are still counted one by one.",
+            )
 
 
 # 06.5 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -260,6 +323,19 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
     answer.must_survive(x, past_k, past_v, 1000 * w_q, w_k, w_v, likely=OVERFLOWS)
 
 
+@cached_attention.draws
+def a_token_and_a_past(draw: Draw) -> tuple[Tensor, ...]:
+    front, (width, key, value), past = draw.front(), draw.sizes(3), draw.size(0, 6)
+    return (
+        draw.numbers(*front, 1, width, spread=draw.choice([1.0, 1.0, 40.0])),
+        draw.numbers(*front, past, key),
+        draw.numbers(*front, past, value),
+        draw.numbers(width, key),
+        draw.numbers(width, key),
+        draw.numbers(width, value),
+    )
+
+
 # 06.6, in the GPU notebook ───────────────────────────────────────────────────────────────────────
 
 scaled_step = Exercise(
@@ -305,3 +381,29 @@ def an_overflow_skips_the_step(answer: Answer) -> None:
         answer.must_match(
             weight, gradient, scale, rate, likely="One bad number, and the weight stays as it was."
         )
+
+
+@scaled_step.property
+def the_weight_is_in_float32(answer: Answer) -> None:
+    seen = answer(*scaled_case(3))
+    if seen.dtype != torch.float32:
+        short = str(seen.dtype).removeprefix("torch.")
+        raise Mistake(f"The new weight is in {short}, expected float32.")
+
+
+@scaled_step.draws
+def a_weight_and_a_gradient(draw: Draw) -> tuple[Tensor, Tensor, float, float]:
+    shape, scale = [draw.size() for _ in range(draw.size(1, 3))], draw.choice([1.0, 8.0, 1024.0])
+    gradient = draw.numbers(*shape) * scale
+    if draw.chance(0.3):
+        draw.note = "All gradients are large, but finite: no overflow, so the step is made."
+        gradient = 20_000 + 40_000 * draw.mask(*shape).float()
+        scale = 2.0**14
+    elif draw.chance(0.3):
+        draw.note = "A gradient of 0 is a gradient like any other."
+        gradient = gradient * draw.mask(*shape)
+    elif draw.chance(0.4):
+        gradient.view(-1)[draw.dice.randrange(gradient.numel())] = draw.choice(
+            [torch.inf, -torch.inf, torch.nan]
+        )
+    return draw.numbers(*shape), gradient.half(), scale, draw.choice([0.1, 1.0])

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import copy
+import importlib
+import importlib.util
+import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from attnlab.checks import safely
 from attnlab.checks.answer import Answer, Call, tensor_of
 from attnlab.checks.compare import a_kind_of, close, is_number
+from attnlab.checks.draw import Draw
 from attnlab.checks.explain import Mistake, Unfinished, blank, shorten, where, words_of
+from attnlab.checks.slips import few_steps, slips
 from attnlab.checks.verdict import Verdict
 
 Property = Callable[[Answer], None]
 Suspects = Sequence[tuple[str, Callable[..., Any]]]  # the words, and the wrong answer itself
 
 EXERCISES: dict[str, Exercise] = {}  # filled as the chapters' modules are imported
+
+DRAWS = 16  # fresh inputs at the end of a check
+LAST = "other sizes and values as well"  # what this last property is called
+PATIENCE = 0.25  # seconds for calling an answer again, to find out what its mistake is called
+LOOKING = 0.6  # seconds for trying slips
 
 
 class Exercise:
@@ -43,12 +54,48 @@ class Exercise:
         self.suspects = tuple(suspects)
         self.lesson = lesson
         self.properties: dict[str, Property] = {}
+        self.drawing: Callable[[Draw], tuple[Any, ...]] | None = None
         EXERCISES[id] = self
 
     def property(self, function: Property) -> Property:
         """Add a property. Its name is the function's: `rows_sum_to_one` reads "rows sum to one"."""
         self.properties[function.__name__.strip("_").replace("_", " ")] = function
         return function
+
+    def draws(self, function: Callable[[Draw], tuple[Any, ...]]) -> Callable[..., Any]:
+        """Set how fresh inputs are drawn: the last property is that an answer is right on them."""
+        self.drawing = function
+
+        def drawn(answer: Answer) -> None:
+            for seed in range(DRAWS):
+                draw = Draw(seed)
+                given = function(draw)
+                answer.must_match(*given, likely=draw.note)
+
+        self.properties[LAST] = drawn
+        return function
+
+    def inputs(self, seeds: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+        """Arguments for an answer: those that its check hands over, and drawn ones."""
+        found: list[tuple[Any, ...]] = []
+        if self.reference is not None:
+            right = Answer(self.reference, self.call, self.returns, self.reference)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name, holds in self.properties.items():
+                    if name != LAST:
+                        holds(right)
+            found = [call.given for call in right.calls]
+        if self.drawing is not None:
+            found += [self.drawing(Draw(seed)) for seed in seeds]
+        return found
+
+    def plain(self) -> Callable[..., Any] | None:
+        """The answer that slips are made of, if the chapter has one in `plain/`."""
+        module = f"attnlab.checks.plain.ch{self.id[:2]}"
+        if importlib.util.find_spec(module) is None:
+            return None
+        return getattr(importlib.import_module(module), self.call.split("(")[0], None)
 
     def judge(self, function: Any) -> Verdict:
         """Run every property until one fails, within the time limit, and say what was found."""
@@ -117,7 +164,7 @@ class Exercise:
                         f"In `{answer.name}` {unwritten}." if unwritten else mistake.seen
                     )
                 else:
-                    words = self._convict(answer.calls) or _dice(answer) or mistake.likely
+                    words = self._convict(answer) or _dice(answer) or mistake.likely
                     verdict.message = f"{mistake.seen} {words}".strip()
                 return
             verdict.held += 1
@@ -126,20 +173,93 @@ class Exercise:
         verdict.passed = True
         verdict.message = self.lesson
 
-    def _convict(self, calls: list[Call]) -> str:
-        """The words of the suspect that did on every call what the answer did, if there is one.
+    def _convict(self, answer: Answer) -> str:
+        """The words of the suspect that does on every input what the answer does, if there is one.
 
-        On the last call, the one that failed, it must also have been wrong.
+        On the last call, the one that failed, it must also have been wrong. First come the
+        suspects of the chapter, then the slips of its plain answer.
         """
+        calls = answer.calls
         if self.reference is None or not calls:
             return ""
         last = calls[-1]
         if last.error is None and close(last.seen, self.reference(*last.given)):
             return ""  # the values were right, something else was not
-        for words, suspect in self.suspects:
-            if all(_same_doing(suspect, call) for call in reversed(calls)):
+        if last.error is None and not _comparable(last.seen):
+            return ""  # nothing in it to recognise a mistake by
+        alike = [
+            (words, suspect)
+            for words, suspect in self.suspects
+            if all(_same_doing(suspect, call) for call in reversed(calls))
+        ]
+        more = self._more(answer)
+        for words, suspect in alike:
+            if all(_same_doing(suspect, call) for call in more):
+                return words
+        if last.error is None:
+            known = [*reversed(calls), *more]
+            started = time.monotonic()
+            for words, slip in self._slips():
+                if all(_same_doing(slip, call) for call in known):
+                    return words
+                if time.monotonic() - started > LOOKING:
+                    break
+        again = _redrawn(answer) if alike else []
+        for words, suspect in alike:  # a second mistake may hide elsewhere: this one is here
+            if all(_same_doing(suspect, call) for call in again):
                 return words
         return ""
+
+    def _more(self, answer: Answer) -> list[Call]:
+        """What the answer does on inputs that it has not seen yet, for as long as it is quick."""
+        return _asked(answer, self.inputs(seeds=range(500, 512)))
+
+    def _slips(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+        right = self.plain()
+        if right is None:
+            return
+        for slip in slips(right):
+            try:
+                function = slip.function(right.__globals__)
+            except SyntaxError:
+                continue
+            yield slip.words, _stopping(function)
+
+
+def _redrawn(answer: Answer) -> list[Call]:
+    """What the answer does on its last inputs with their values in another order."""
+    last = answer.calls[-1].given
+
+    def other(value: Any) -> Any:
+        if isinstance(value, Tensor) and value.numel() > 1 and value.is_floating_point():
+            order = torch.randperm(value.numel())
+            return value.flatten()[order].reshape(value.shape)
+        return value
+
+    return _asked(answer, [tuple(map(other, last)) for _ in range(3)])
+
+
+def _asked(answer: Answer, inputs: list[tuple[Any, ...]]) -> list[Call]:
+    calls: list[Call] = []
+    started = time.monotonic()
+    for given in inputs:
+        call = Call(given)
+        try:
+            call.seen = tensor_of(answer.run(*copy.deepcopy(given)))
+            calls.append(call)
+        except Exception:  # another mistake, perhaps: it says nothing about this one
+            pass
+        if time.monotonic() - started > PATIENCE:
+            break
+    return calls
+
+
+def _stopping(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*given: Any) -> Any:
+        with few_steps():
+            return function(*given)
+
+    return run
 
 
 def _dice(answer: Answer) -> str:
@@ -158,6 +278,8 @@ def _dice(answer: Answer) -> str:
 
 def _comparable(value: Any) -> bool:
     """Numbers and words; two other objects may count as different, however alike they are."""
+    if isinstance(value, Tensor):
+        return value.numel() > 0
     if isinstance(value, list | tuple):
         return all(map(_comparable, value))
     return isinstance(value, Tensor | bool | str) or is_number(value)
@@ -168,8 +290,21 @@ def _same_doing(suspect: Callable[..., Any], call: Call) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value = suspect(*copy.deepcopy(call.given))
+            value = tensor_of(suspect(*copy.deepcopy(call.given)))
     except Exception as error:
         other = call.error
         return type(error) is type(other) and words_of(error) == words_of(other or error)
-    return call.error is None and close(call.seen, value)
+    return call.error is None and _equal(call.seen, value)
+
+
+def _equal(seen: Any, value: Any) -> bool:
+    """Close, and measured by the numbers themselves: 1e-7 is no zero."""
+    if not close(seen, value):
+        return False
+    if isinstance(seen, Tensor) and seen.is_floating_point() and seen.numel():
+        finite = seen.detach().double()[seen.isfinite()]
+        other = value.detach().double()[value.isfinite()] if finite.numel() else finite
+        if finite.shape != other.shape or not finite.numel():
+            return finite.shape == other.shape
+        return float((finite - other).abs().max()) <= 1e-3 * float(finite.abs().max())
+    return True

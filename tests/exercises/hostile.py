@@ -1,7 +1,12 @@
 """Answers that do everything but answer, made for any exercise, with the words each must meet."""
 
+import builtins
 import contextlib
+import ctypes
+import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +58,100 @@ def hostile(good: Function, name: str, edits: bool, mask: bool) -> list[tuple[st
     def wrong_arity(one, two, three, four, five, six, seven):
         return one
 
+    def holds_the_lock(*given):
+        return sum(iter(int, 1))
+
+    def grows(*given):
+        return [0 for _ in iter(int, 1)]
+
+    def prints_without_end(*given):
+        i = 0
+        while i < 10:
+            print(*given)
+
+    def whispers(*given):
+        while True:
+            print("…", end="")
+
+    def crashes(*given):
+        ctypes.string_at(0)
+
+    def leaves(*given):
+        os._exit(3)
+
+    def kills_itself(*given):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def doubles_itself(*given):
+        os.fork()
+
+    def sinks(*given):
+        sys.setrecursionlimit(10**8)
+
+        def deeper(n):
+            return deeper(n + 1) + 1
+
+        return deeper(0)
+
+    def patches(*given):
+        torch.softmax = torch.sigmoid = torch.tanh = lambda x, *_, **__: x
+        torch.Tensor.__matmul__ = torch.Tensor.__mul__
+        torch.allclose = lambda *_, **__: True
+        builtins.abs = lambda x: 0
+
+    def spoils_python(*given):
+        del builtins.len
+        builtins.isinstance = lambda *_: True
+
+    def closes_the_output(*given):
+        sys.stdout.close()
+        sys.stderr.close()
+
+    def leaves_a_thread(*given):
+        def talk():
+            while True:
+                print("still here")
+                time.sleep(0.001)
+
+        threading.Thread(target=talk, daemon=True).start()
+
+    def turns_everything_over(*given):
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        os.chdir("/")
+        os.environ.clear()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def long_words(*given):
+        raise RuntimeError("a long story " * 1200)
+
+    class BrokenError(Exception):
+        def __str__(self):
+            raise ValueError
+
+    def breaks(*given):
+        raise BrokenError
+
+    def stops(*given):
+        raise StopIteration
+
+    class Evil:
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+        def __eq__(self, other):
+            raise RuntimeError("no comparing")
+
+        def __repr__(self):
+            raise RuntimeError("no looking")
+
+        __hash__ = None
+
+    def loop(*given):
+        out: list[Any] = []
+        out.append(out)
+        return out
+
     yielding = lambda *given: (x for x in given)  # noqa: E731
     cases: list[tuple[str, Any, str]] = [
         ("raises", raises, "raised ValueError: no idea"),
@@ -78,6 +177,34 @@ def hostile(good: Function, name: str, edits: bool, mask: bool) -> list[tuple[st
         ("is None", None, "given None, not a function"),
         ("is a tensor", torch.ones(2), "given a tensor of shape (2,), not a function"),
         ("is ...", ..., "not a function"),
+    ]
+    cases += [
+        ("holds the interpreter's lock", holds_the_lock, "still running after"),
+        ("grows without end", grows, "still running after|memory"),
+        ("prints tensors without end", prints_without_end, "still running after"),
+        ("prints without a line's end", whispers, "still running after"),
+        ("crashes", crashes, "made Python crash (SIGSEGV)"),
+        ("leaves", leaves, "ended Python itself, with exit code 3"),
+        ("kills itself", kills_itself, "made Python crash (SIGKILL)"),
+        ("doubles itself", doubles_itself, "returned None"),
+        ("recurses into the ground", sinks, "calls itself without end|crash|still running|memory"),
+        ("patches torch", patches, "returned None"),
+        ("spoils Python", spoils_python, "returned None"),
+        ("closes the output", closes_the_output, "returned None"),
+        ("leaves a thread behind", leaves_a_thread, "returned None"),
+        ("turns everything over", turns_everything_over, "returned None"),
+        ("asks for too much memory", lambda *given: torch.ones(10**13), "raised RuntimeError"),
+        ("raises a long text", long_words, "raised RuntimeError: a long story"),
+        ("raises what has no words", breaks, "raised BrokenError"),
+        ("raises StopIteration", stops, "raised StopIteration"),
+        ("returns what breaks when touched", lambda *given: Evil(), "returned an Evil"),
+        ("returns a list in itself", loop, "contains itself|returned a list"),
+        ("returns a long text", lambda *given: "x" * 10**6, "returned a str"),
+        ("returns a dict", lambda *given: {1: 2}, "returned a dict"),
+        ("returns a complex tensor", lambda *given: torch.ones(2, 2) * 1j, "(2, 2)|complex"),
+        ("returns a sparse tensor", lambda *given: torch.eye(3).to_sparse(), "(3, 3)|sparse"),
+        ("returns no data", lambda *given: torch.empty(2, 3, device="meta"), "(2, 3)|meta"),
+        ("returns a thousand axes", lambda *given: torch.ones([1] * 60), "shape (1, 1"),
     ]
     if edits:
 

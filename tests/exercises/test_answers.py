@@ -15,6 +15,7 @@ import pytest
 import torch
 from chapters import ROOT, parts
 from corpus import RIGHT, WRONG
+from hands import hands
 from hostile import hostile
 
 from attnlab.checks import check, exercises, safely
@@ -34,6 +35,8 @@ RIGHT_ANSWERS = [
     for id, answers in RIGHT.items()
     for function in answers
 ]
+TRAINED = ("03.3",)  # its text asks for gradients
+ONLY_FLOAT32 = ("06.6",)  # its text asks for float32
 SUSPECTS = [
     pytest.param(id, suspect, words, id=f"{id}-{words[:40]}")
     for id, exercise in EXERCISES.items()
@@ -49,14 +52,28 @@ def first_call(id, good):
     return seen[0]
 
 
+# Every kind of hostile answer in every chapter, spread over its exercises.
 HOSTILE = []
-for id, exercise in EXERCISES.items():
-    for good in RIGHT[id][:1]:
-        given = first_call(id, good)
+for chapter in sorted({id[:2] for id in EXERCISES}):
+    ids = [id for id in sorted(EXERCISES) if id.startswith(chapter) and RIGHT[id]]
+    kinds = {}
+    for turn, id in enumerate(ids):
+        good, given = RIGHT[id][0], first_call(id, RIGHT[id][0])
         edits = isinstance(given[0], torch.Tensor)
         mask = getattr(good(*given), "dtype", None) == torch.bool
-        for what, answer, words in hostile(good, exercise.call.split("(")[0], edits, mask):
-            HOSTILE.append(pytest.param(id, answer, words, id=f"{id}-{what}"))
+        cases = hostile(good, EXERCISES[id].call.split("(")[0], edits, mask)
+        for at, (what, answer, words) in enumerate(cases):
+            if at % len(ids) == turn or what == "edits its input":
+                kinds.setdefault(what, pytest.param(id, answer, words, id=f"{id}-{what}"))
+    HOSTILE += kinds.values()
+
+MANY_HANDS = []
+for id in sorted(EXERCISES):
+    for good in RIGHT[id][:1]:
+        seen = good(*first_call(id, good))
+        numpy = isinstance(seen, torch.Tensor)
+        many = hands(good, numpy, double=id not in ONLY_FLOAT32, cut=id not in TRAINED)
+        MANY_HANDS += [pytest.param(id, answer, id=f"{id}-{how}") for how, answer in many]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,6 +98,11 @@ def test_the_corpus_is_large_enough(id):
     assert len(WRONG[id]) >= 3, f"{id} needs three wrong answers, each with the words it must meet"
     assert len({words for _, words in WRONG[id]}) >= 3, f"{id}: three different mistakes"
     assert RIGHT[id], f"{id} needs a right answer that is written unlike the solution"
+
+
+@pytest.mark.parametrize("chapter", sorted({id[:2] for id in EXERCISES}))
+def test_every_chapter_meets_every_kind_of_hostile_answer(chapter):
+    assert sum(str(case.id).startswith(chapter) for case in HOSTILE) >= 45
 
 
 def test_the_corpus_has_no_strangers():
@@ -132,6 +154,12 @@ def test_a_right_answer_may_be_written_differently(id, answer):
     assert verdict, str(verdict)
 
 
+@pytest.mark.parametrize(("id", "answer"), MANY_HANDS)
+def test_a_right_answer_may_come_from_any_hand(id, answer):
+    verdict = check(id, answer)
+    assert verdict, str(verdict)
+
+
 @pytest.mark.parametrize(("id", "suspect", "words"), SUSPECTS)
 def test_a_suspect_is_named_by_its_own_words(id, suspect, words):
     verdict = check(id, suspect)
@@ -141,16 +169,17 @@ def test_a_suspect_is_named_by_its_own_words(id, suspect, words):
 
 @pytest.mark.parametrize(("id", "answer", "words"), HOSTILE)
 def test_a_hostile_answer_gets_its_sentence(id, answer, words, capsys, monkeypatch):
-    endless = words == "still running after"
+    endless = "still running" in words
     if endless and not id.endswith(".1"):  # in full for one exercise a chapter: to wait is no test
         monkeypatch.setattr(safely, "SECONDS", 0.4)
     start = time.monotonic()
     verdict = check(id, answer)
     took = time.monotonic() - start
     assert not verdict
-    assert words in verdict.message
+    assert any(one in verdict.message for one in words.split("|")), verdict.message
     assert "stumbled" not in verdict.message
     shown = capsys.readouterr()
     assert "Traceback" not in shown.out + shown.err
     assert len(shown.out) < 3000
-    assert took < 2, f"took {took:.2f} s"
+    assert took < 2.5, f"took {took:.2f} s"
+    assert check(id, RIGHT[id][0]), "a right answer was harmed"

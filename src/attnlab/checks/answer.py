@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attnlab.checks.compare import a_kind_of, close, difference, is_number, kind, numbers
 from attnlab.checks.explain import Mistake, Unfinished, parameters, raised, shorten, takes
+from attnlab.checks.picture import tables
 from attnlab.checks.safely import Progress, Stopped
 from attnlab.checks.state import Guard
 from attnlab.masks import Mask
@@ -79,6 +80,12 @@ class Answer:
             mistake = raised(error, self.name, describe(names, given))
             call.error = error.with_traceback(None)  # no frames are kept
             raise mistake from None
+        if isinstance(call.seen, Tensor) and (
+            call.seen.is_meta or call.seen.layout != torch.strided
+        ):
+            what = "a tensor without data" if call.seen.is_meta else "a sparse tensor"
+            call.seen = None
+            raise Mistake(f"`{self.name}` returned {what}, expected an ordinary one.")
         if _bottomless(call.seen):
             call.seen = None
             raise Mistake(
@@ -109,6 +116,7 @@ class Answer:
             try:
                 return self.function(*given)
             finally:
+                self.guard.python_back()
                 self.progress.running = False
 
     def must_match(self, *given: Any, likely: str = "") -> None:
@@ -118,7 +126,11 @@ class Answer:
         expected = self.reference(*given)
         if not close(seen, expected):
             names = argument_names(self.call)
-            raise Mistake(f"With {describe(names, given)}, {difference(seen, expected)}.", likely)
+            mistake = Mistake(
+                f"With {describe(names, given)}, {difference(seen, expected)}.", likely
+            )
+            mistake.picture = tables(seen, expected)
+            raise mistake
 
     def must_survive(self, *given: Any, likely: str) -> None:
         """Every value equals the reference's on extreme inputs; `likely` explains nan as well."""
@@ -127,7 +139,8 @@ class Answer:
         except Mistake as mistake:
             if self.calls[-1].error is not None:  # it raised, and that has words of its own
                 raise
-            raise type(mistake)(mistake.seen, likely) from None
+            mistake.likely = likely
+            raise
 
     def gradients_must_match(self, *given: Any) -> None:
         """Training can go through it: the gradients of float arguments are finite and right."""
@@ -263,6 +276,13 @@ def two_matrices(
             likely="A query and a key meet in a dot product, so they are equally wide.",
         )
     return w_q, w_k
+
+
+def _odd(seen: Any) -> str:
+    """A tensor that cannot be looked into."""
+    if not isinstance(seen, Tensor) or (seen.layout == torch.strided and not seen.is_meta):
+        return ""
+    return "a tensor without data" if seen.is_meta else "a sparse tensor"
 
 
 def _bottomless(value: Any, depth: int = 0) -> bool:

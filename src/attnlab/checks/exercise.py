@@ -18,6 +18,7 @@ from attnlab.checks.answer import Answer, Call, tensor_of
 from attnlab.checks.compare import a_kind_of, close, is_number
 from attnlab.checks.draw import Draw
 from attnlab.checks.explain import Mistake, Unfinished, blank, shorten, where, words_of
+from attnlab.checks.picture import tables
 from attnlab.checks.slips import few_steps, slips
 from attnlab.checks.verdict import Verdict
 
@@ -78,8 +79,9 @@ class Exercise:
     def inputs(self, seeds: Sequence[int] = ()) -> list[tuple[Any, ...]]:
         """Arguments for an answer: those that its check hands over, and drawn ones."""
         found: list[tuple[Any, ...]] = []
-        if self.reference is not None:
-            right = Answer(self.reference, self.call, self.returns, self.reference)
+        good = self.reference or self.plain()
+        if good is not None:
+            right = Answer(good, self.call, self.returns, self.reference)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 for name, holds in self.properties.items():
@@ -147,7 +149,7 @@ class Exercise:
             self._run(answer, verdict)
         return {
             name: getattr(verdict, name)
-            for name in ("passed", "message", "failed", "held", "unfinished")
+            for name in ("passed", "message", "failed", "held", "unfinished", "picture")
         }
 
     def _run(self, answer: Answer, verdict: Verdict) -> None:
@@ -157,7 +159,7 @@ class Exercise:
             try:
                 holds(answer)
             except Mistake as mistake:
-                unwritten = blank(answer.function)
+                unwritten = blank(answer.function) if _untold(answer) else None
                 if unwritten or isinstance(mistake, Unfinished):
                     verdict.unfinished = True
                     verdict.message = (
@@ -165,13 +167,22 @@ class Exercise:
                     )
                 else:
                     words = self._convict(answer) or _dice(answer) or mistake.likely
-                    verdict.message = f"{mistake.seen} {words}".strip()
+                    verdict.message = _sentences(mistake.seen, words)
+                    verdict.picture = mistake.picture or self._picture(answer)
                 return
             verdict.held += 1
             answer.progress.held = verdict.held
         verdict.failed = ""
         verdict.passed = True
         verdict.message = self.lesson
+
+    def _picture(self, answer: Answer) -> dict[str, Any] | None:
+        """Of the last call, where a property has words of its own for what it saw there."""
+        last = answer.calls[-1] if answer.calls else None
+        if self.reference is None or last is None or last.error is not None:
+            return None
+        expected = self.reference(*last.given)
+        return None if close(last.seen, expected) else tables(last.seen, expected)
 
     def _convict(self, answer: Answer) -> str:
         """The words of the suspect that does on every input what the answer does, if there is one.
@@ -180,13 +191,14 @@ class Exercise:
         suspects of the chapter, then the slips of its plain answer.
         """
         calls = answer.calls
-        if self.reference is None or not calls:
+        if not calls:
             return ""
         last = calls[-1]
-        if last.error is None and close(last.seen, self.reference(*last.given)):
-            return ""  # the values were right, something else was not
-        if last.error is None and not _comparable(last.seen):
-            return ""  # nothing in it to recognise a mistake by
+        if last.error is None:
+            if not _comparable(last.seen):
+                return ""  # nothing in it to recognise a mistake by
+            if self.reference is not None and close(last.seen, self.reference(*last.given)):
+                return ""  # the values were right, something else was not
         alike = [
             (words, suspect)
             for words, suspect in self.suspects
@@ -247,11 +259,21 @@ def _asked(answer: Answer, inputs: list[tuple[Any, ...]]) -> list[Call]:
         try:
             call.seen = tensor_of(answer.run(*copy.deepcopy(given)))
             calls.append(call)
-        except Exception:  # another mistake, perhaps: it says nothing about this one
+        except safely.Stopped:
+            raise
+        except BaseException:  # another mistake, perhaps: it says nothing about this one
             pass
         if time.monotonic() - started > PATIENCE:
             break
     return calls
+
+
+def _sentences(seen: str, words: str) -> str:
+    """What was seen, then the mistake; together at most four lines of 96 characters."""
+    room = 4 * 92 - len(words) - 1
+    if len(seen) > room:  # the cause matters more than the last of many numbers
+        seen = f"{seen[: max(room - 1, 90)].rstrip()}…"
+    return f"{seen} {words}".strip()
 
 
 def _stopping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -262,6 +284,14 @@ def _stopping(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _untold(answer: Answer) -> bool:
+    """No real result came back: only then is a `...` in the code what is wrong with it."""
+    last = answer.calls[-1] if answer.calls else None
+    if last is None or last.error is not None or last.seen is None or last.seen is ...:
+        return True
+    return isinstance(last.seen, list | tuple) and any(one is ... for one in last.seen)
+
+
 def _dice(answer: Answer) -> str:
     """Words for an answer that does not give the same twice."""
     last = answer.calls[-1] if answer.calls else None
@@ -269,7 +299,9 @@ def _dice(answer: Answer) -> str:
         return ""
     try:
         again = tensor_of(answer.run(*copy.deepcopy(last.given)))
-    except Exception:
+    except safely.Stopped:
+        raise
+    except BaseException:
         return ""
     if close(again, last.seen):
         return ""
@@ -301,7 +333,7 @@ def _equal(seen: Any, value: Any) -> bool:
     """Close, and measured by the numbers themselves: 1e-7 is no zero."""
     if not close(seen, value):
         return False
-    if isinstance(seen, Tensor) and seen.is_floating_point() and seen.numel():
+    if isinstance(seen, Tensor) and isinstance(value, Tensor) and seen.is_floating_point():
         finite = seen.detach().double()[seen.isfinite()]
         other = value.detach().double()[value.isfinite()] if finite.numel() else finite
         if finite.shape != other.shape or not finite.numel():

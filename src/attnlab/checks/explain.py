@@ -19,6 +19,8 @@ import torch
 class Mistake(Exception):  # noqa: N818 - it is what the learner made, not an error of ours
     """What a property saw and expected, and the likely cause: one sentence each."""
 
+    picture: dict[str, Any] | None = None  # what picture.py draws of it
+
     def __init__(self, seen: str, likely: str = "") -> None:
         super().__init__(seen, likely)
         self.seen = seen
@@ -159,12 +161,14 @@ def where(stack: list[tuple[str, int]]) -> str:
 def blank(function: Any) -> str | None:
     """What is still to be filled in, if anything: a line with `...` in it, or an empty body.
 
-    `x[..., 0]` and `tuple[int, ...]` are no blanks: an Ellipsis inside square brackets is at home.
+    `x[..., 0]`, `tuple[int, ...]` and `(..., 0)` are no blanks: an Ellipsis inside square brackets
+    or a tuple is at home.
     """
     tree, lines = _source(function)
     if tree is None:
         return None
     at_home = {n for s in ast.walk(tree) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice)}
+    at_home |= {n for s in ast.walk(tree) if isinstance(s, ast.Tuple | ast.List) for n in s.elts}
     for node in _in_order(tree):
         if isinstance(node, ast.Constant) and node.value is ... and node not in at_home:
             line = lines[node.lineno - 1].split("#")[0].strip()

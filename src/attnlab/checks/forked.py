@@ -153,7 +153,7 @@ def _stack(pid: int, trace: int) -> list[tuple[str, int]]:
     os.kill(pid, signal.SIGUSR1)
     text = b""
     until = time.monotonic() + 0.3
-    while time.monotonic() < until and select.select([trace], [], [], 0.1)[0]:
+    while time.monotonic() < until and select.select([trace], [], [], 0.02 if text else 0.2)[0]:
         part = os.read(trace, 1 << 16)
         if not part:
             break

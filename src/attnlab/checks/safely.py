@@ -31,7 +31,7 @@ import torch
 
 from attnlab.checks import state
 
-SECONDS = 1.4  # for the whole check; with the stopping below it stays under 2.5 s
+SECONDS = 1.3  # for the whole check; with the stopping below it stays under 2.5 s
 OURS = 2.0  # for our own comparisons, which objects of the answer's may make slow
 AT_MOST = 10.0  # imports are not the answer's time, but have an end, too
 PRINTED = 1000  # characters of the learner's own output that are kept,

@@ -47,6 +47,7 @@ _CLASSES = (torch.Tensor, torch.nn.Module)
 _FREE = {"_", "__", "___", "In", "Out", "__builtins__", "__warningregistry__", "__annotations__"}
 
 _MISSING: Any = object()
+_PYTHON = builtins.__dict__
 
 
 def _places() -> list[Any]:
@@ -125,6 +126,7 @@ class Guard:
 
     def __init__(self) -> None:
         self.theirs = Snapshot()
+        self.python = dict(_PYTHON)
         self.patched = _PRISTINE.changes()  # by the notebook, before this check
         self.settings = [read() for read, _ in _SETTINGS]
 
@@ -149,6 +151,12 @@ class Guard:
             self.put_back()
             for place, name, ours, _ in self.patched:
                 _set(place, name, ours)
+
+    def python_back(self) -> None:
+        """First of all, Python's own functions: without `len` nothing else can be put back."""
+        for name in self.python:
+            if _PYTHON.get(name) is not self.python[name]:
+                _PYTHON[name] = self.python[name]
 
     def put_back(self) -> None:
         """Undo what an answer has just changed."""

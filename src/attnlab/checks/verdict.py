@@ -7,6 +7,9 @@ import re
 import sys
 import textwrap
 from dataclasses import dataclass
+from typing import Any
+
+from attnlab.checks.picture import svg
 
 # Okabe–Ito green and vermilion: told apart by most colour-blind readers, and legible on white and
 # on black. The mark and the words say the same, so nothing hangs on the colour.
@@ -29,6 +32,7 @@ class Verdict:
     total: int = 0
     unfinished: bool = False
     printed: str = ""  # what the learner's own function printed
+    picture: dict[str, Any] | None = None  # expected and seen, for picture.py
 
     def __bool__(self) -> bool:
         return self.passed
@@ -60,6 +64,7 @@ class Verdict:
     def html(self) -> str:
         state = "passed" if self.passed else "unfinished" if self.unfinished else "failed"
         colour, mark = _COLOURS[state], "✓" if self.passed else "✗"
+        drawn = f"<br>{svg(self.picture)}" if self.picture and not self.passed else ""
         printed = ""
         if self.printed.strip():
             text = html.escape(self.printed.rstrip())
@@ -70,7 +75,7 @@ class Verdict:
             f'<div role="status" class="attnlab-check {state}" '
             f'style="border-left: 4px solid {colour}; padding: 0.4em 0.8em; margin: 0.4em 0">'
             f"<strong>{mark} {_inline(self.headline)}</strong>"
-            f"<br>{_inline(self.message)}{printed}</div>"
+            f"<br>{_inline(self.message)}{drawn}{printed}</div>"
         )
 
     def show(self) -> None:

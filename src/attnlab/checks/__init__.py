@@ -11,7 +11,11 @@ or crashes Python: it runs in a process of its own where the system has one to g
     state.py      what an answer may change for others, and how it is put back
     explain.py    a learner's exception, or an unfinished stub, in one sentence
     compare.py    are two values the same, and if not, where do they differ?
+    draw.py       Draw: fresh inputs of unequal and degenerate sizes, with ties and extremes
+    slips.py      a right answer with one thing changed, and the words for it; `plain/` has the
+                  answers that it starts from
     verdict.py    Verdict: one result, as text and as HTML
+    picture.py    expected, seen and difference, drawn as small maps
     ch03.py …     one module a chapter, found by the id; its known mistakes in ch03_suspects.py
     capstone.py   C.1, C.2, …: the parts of the learner's own model, and the whole of it
 
@@ -40,9 +44,14 @@ or crashes Python: it runs in a process of its own where the system has one to g
     def equals_the_formula(answer):
         answer.must_match(numbers(5, 3))         # every value, against the reference
 
-When a property fails, each suspect runs on the same inputs. If one returns exactly what the
-learner's function returned, its words replace the `likely` of the property. So properties say
-*what* is wrong, suspects say *why*. An exercise with many right answers has no `reference`: its
+    @mean.draws
+    def rows(draw):                              # the last property: right on a dozen of these
+        return (draw.numbers(draw.size(), draw.size(1, 9)),)
+
+When a property fails, each suspect runs on the same inputs and on several others. If one returns
+exactly what the learner's function returned, its words come first and replace the `likely` of the
+property. After the suspects come the slips of the plain answer. So properties say *what* is wrong,
+suspects and slips say *why*. An exercise with many right answers has no `reference`: its
 properties look at the effect of the answer (see 03.5).
 
 The tests hold every exercise to this: `tests/exercises/answers_NN.py` gives wrong answers with the

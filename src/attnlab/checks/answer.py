@@ -258,7 +258,7 @@ def two_matrices(
                 f"`{name}` is {a_kind_of(w)}, expected a tensor of shape ({rows}, D).",
                 likely="Use `torch.tensor`.",
             )
-        if w.ndim != 2 or w.shape[0] != rows:
+        if w.ndim != 2 or w.shape[0] != rows or w.shape[1] == 0:
             raise Mistake(
                 f"`{name}` has shape {tuple(w.shape)}, expected ({rows}, D).", likely=likely
             )

@@ -504,7 +504,7 @@ def with_at_least_nine_tenths_of_its_attention(answer: Answer) -> None:
 @look_back.property
 def and_the_same_for_any_number_of_days(answer: Answer) -> None:
     week = projections(answer, 7)
-    for n in (12, 3, 4, 5, 30, 365):
+    for n in (12, 3, 365, 4, 5, 30):
         try:
             must_be_sharp(answer, n)
         except Mistake as mistake:

@@ -236,8 +236,7 @@ def probabilities_and_p(draw: Draw) -> tuple[Tensor, float]:
 
 
 @nucleus_sampling.property
-def no_probability_to_reach_and_all_of_it(answer: Answer) -> None:
-    answer.must_match(SHARES, 0.0, likely="With p = 0 the likeliest word stays all the same.")
+def all_of_the_probability(answer: Answer) -> None:
     answer.must_match(
         torch.tensor([0.5, 0.25, 0.125, 0.125]), 1.0, likely="With p = 1 every word is needed."
     )

@@ -94,7 +94,9 @@ class Exercise:
 
     def plain(self) -> Callable[..., Any] | None:
         """The answer that slips are made of, if the chapter has one in `plain/`."""
-        module = f"attnlab.checks.plain.ch{self.id[:2]}"
+        chapter = self.id.partition(".")[0]
+        name = f"ch{chapter}" if chapter.isdigit() else "capstone"
+        module = f"attnlab.checks.plain.{name}"
         if importlib.util.find_spec(module) is None:
             return None
         return getattr(importlib.import_module(module), self.call.split("(")[0], None)
@@ -159,15 +161,17 @@ class Exercise:
             try:
                 holds(answer)
             except Mistake as mistake:
-                unwritten = blank(answer.function) if _untold(answer) else None
+                unwritten = blank(answer.function, anywhere=_untold(answer))
                 if unwritten or isinstance(mistake, Unfinished):
                     verdict.unfinished = True
                     verdict.message = (
                         f"In `{answer.name}` {unwritten}." if unwritten else mistake.seen
                     )
                 else:
-                    words = self._convict(answer) or _dice(answer) or mistake.likely
-                    verdict.message = _sentences(mistake.seen, words)
+                    cause = ""
+                    if self.reference is not None or not mistake.likely:
+                        cause = self._convict(answer) or _dice(answer)
+                    verdict.message = _sentences(mistake.seen, cause, mistake.likely)
                     verdict.picture = mistake.picture or self._picture(answer)
                 return
             verdict.held += 1
@@ -268,12 +272,16 @@ def _asked(answer: Answer, inputs: list[tuple[Any, ...]]) -> list[Call]:
     return calls
 
 
-def _sentences(seen: str, words: str) -> str:
-    """What was seen, then the mistake; together at most four lines of 96 characters."""
+def _sentences(seen: str, cause: str, likely: str) -> str:
+    """The mistake, if it is known, then what was seen; if not, what was seen, then a guess.
+
+    Together they are at most four lines of 96 characters.
+    """
+    words = cause or likely
     room = 4 * 92 - len(words) - 1
     if len(seen) > room:  # the cause matters more than the last of many numbers
         seen = f"{seen[: max(room - 1, 90)].rstrip()}…"
-    return f"{seen} {words}".strip()
+    return (f"{cause} {seen}" if cause else f"{seen} {likely}").strip()
 
 
 def _stopping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -285,7 +293,7 @@ def _stopping(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _untold(answer: Answer) -> bool:
-    """No real result came back: only then is a `...` in the code what is wrong with it."""
+    """No real result came back: then a `...` anywhere in the code is what is wrong with it."""
     last = answer.calls[-1] if answer.calls else None
     if last is None or last.error is not None or last.seen is None or last.seen is ...:
         return True

@@ -158,8 +158,10 @@ def where(stack: list[tuple[str, int]]) -> str:
     return ""
 
 
-def blank(function: Any) -> str | None:
+def blank(function: Any, anywhere: bool = True) -> str | None:
     """What is still to be filled in, if anything: a line with `...` in it, or an empty body.
+
+    Unless `anywhere`, only `x = ...`, `return ...`, `if ...` and a line of its own count.
 
     `x[..., 0]`, `tuple[int, ...]` and `(..., 0)` are no blanks: an Ellipsis inside square brackets
     or a tuple is at home.
@@ -168,6 +170,11 @@ def blank(function: Any) -> str | None:
     if tree is None:
         return None
     at_home = {n for s in ast.walk(tree) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice)}
+    if not anywhere:
+        lines_of_its_own = (ast.Assign, ast.Return, ast.If, ast.Expr, ast.While)
+        whole = [n for n in ast.walk(tree) if isinstance(n, lines_of_its_own)]
+        values = {getattr(n, "test", getattr(n, "value", None)) for n in whole}
+        at_home |= {n for n in ast.walk(tree) if isinstance(n, ast.Constant)} - values
     at_home |= {n for s in ast.walk(tree) if isinstance(s, ast.Tuple | ast.List) for n in s.elts}
     for node in _in_order(tree):
         if isinstance(node, ast.Constant) and node.value is ... and node not in at_home:

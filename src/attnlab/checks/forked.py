@@ -105,6 +105,7 @@ def _child(job: Callable[[], Any], progress: safely.Progress, tell: int, dump: i
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    faulthandler.disable()  # a crash is told by the parent, in a sentence
     faulthandler.register(signal.SIGUSR1, file=dump, all_threads=False)
     pages = int(open("/proc/self/statm").read().split()[0])  # noqa: SIM115 - it ends in a moment
     most = pages * resource.getpagesize() + MEMORY

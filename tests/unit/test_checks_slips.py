@@ -1,0 +1,107 @@
+"""Slips: near-misses of a right answer; draws: fresh inputs; the picture of a difference."""
+
+import math
+
+import pytest
+import torch
+
+from attnlab import checks
+from attnlab.checks import Exercise
+from attnlab.checks.draw import Draw
+from attnlab.checks.picture import svg, tables
+from attnlab.checks.slips import Endless, few_steps, slips
+
+
+def halves(x, scale):
+    """The rows, halved and shifted."""
+    y = x.mean(dim=-1, keepdim=True)
+    return x / scale - y
+
+
+def counted(n):
+    i = 0
+    while i < n:
+        i += 1
+    return i
+
+
+def test_every_slip_is_another_text_with_words():
+    found = list(slips(halves))
+    assert len({slip.text for slip in found}) == len(found) >= 15
+    kinds = {slip.kind for slip in found}
+    assert {"axis", "keepdim", "scale", "sign", "function", "too early", "fixed"} <= kinds
+    assert all(slip.words[-1] in ".:" for slip in found)
+
+
+def test_a_slip_does_what_it_says():
+    (sign,) = [s for s in slips(halves) if s.kind == "sign"]
+    x = torch.arange(6.0).reshape(2, 3)
+    seen = sign.function(halves.__globals__)(x, 2.0)
+    assert torch.equal(seen, x / 2 + x.mean(-1, keepdim=True))
+    assert "plus where a minus belongs" in sign.words
+
+
+def test_an_endless_slip_is_stopped():
+    for slip in slips(counted):
+        try:
+            with few_steps(1000):
+                slip.function(counted.__globals__)(3)
+        except Endless:
+            return
+        except Exception:
+            continue
+    pytest.fail("no slip of a loop was endless")
+
+
+def test_a_drawing_is_the_same_again_and_sizes_differ():
+    one, other = Draw(3), Draw(3)
+    assert torch.equal(one.numbers(2, 3), other.numbers(2, 3))
+    assert one.sizes(4) == other.sizes(4)
+    assert len(set(Draw(5).sizes(4))) == 4
+
+
+@pytest.fixture
+def norm():
+    exercise = Exercise(
+        "99.3", title="The length", call="my_norm(x)", reference=lambda x: x.norm(dim=-1)
+    )
+
+    @exercise.property
+    def equals_the_formula(answer):
+        answer.must_match(torch.ones(2, 4))
+
+    @exercise.draws
+    def rows(draw):
+        draw.note = "Numbers may be negative."
+        return (draw.numbers(draw.size(), draw.size()),)
+
+    yield exercise
+    del checks.EXERCISES["99.3"]
+
+
+def test_drawn_inputs_catch_what_the_properties_do_not(norm):
+    verdict = norm.judge(lambda x: x.sum(-1).div(x.shape[-1] ** 0.5))
+    assert not verdict
+    assert verdict.failed == "other sizes and values as well"
+    assert "Numbers may be negative." in verdict.message
+    assert norm.judge(lambda x: x.square().sum(-1).sqrt())
+
+
+def test_a_verdict_has_a_picture_with_words(norm):
+    verdict = norm.judge(lambda x: x.sum(-1))
+    assert "<svg" in verdict.html()
+    assert 'role="img"' in verdict.html()
+    assert "instead of 2" in verdict.html()
+    assert "<svg" not in norm.judge(lambda x: x.norm(dim=-1)).html()
+
+
+def test_the_picture_shows_the_worst_part_and_marks_what_is_no_number():
+    expected = torch.zeros(2, 3, 4)
+    seen = expected.clone()
+    seen[1, 2, 0] = math.nan
+    found = tables(seen, expected)
+    assert found["place"] == [1]
+    assert found["seen"][2][0] is None
+    assert "no number instead of 0" in svg(found)
+    assert tables(1.0, 2.0) is None
+    assert tables(torch.ones(2), torch.ones(3)) is None

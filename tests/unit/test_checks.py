@@ -85,7 +85,7 @@ def test_a_wrong_answer_stops_at_the_first_property_that_fails(mean):
 
 def test_a_suspect_replaces_the_likely_mistake(mean):
     assert mean.judge(lambda x: x.sum(-1)).message == (
-        "A row of sevens gave 28.00, not 7. This is the sum: divide by the length."
+        "This is the sum: divide by the length. A row of sevens gave 28.00, not 7."
     )
     assert mean.judge(lambda x: x.sum(-1) * 0.5).message.endswith("Divided by 4?")
 

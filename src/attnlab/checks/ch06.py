@@ -241,8 +241,8 @@ def all_of_the_probability(answer: Answer) -> None:
         torch.tensor([0.5, 0.25, 0.125, 0.125]), 1.0, likely="With p = 1 every word is needed."
     )
     many = numbers(1000, seed=3).softmax(-1)
-    kept = answer(many, 1.0)
-    if not torch.allclose(kept.float(), many, atol=0.002) or not close(kept.sum(), torch.tensor(1.0)):
+    kept = answer(many, 1.0).float()
+    if not torch.allclose(kept, many, atol=0.002) or not close(kept.sum(), torch.tensor(1.0)):
         raise Mistake(
             f"With a thousand words and p = 1, {int((kept == 0).sum())} of them got 0, and the "
             f"others add up to {kept.sum():.3f}.",

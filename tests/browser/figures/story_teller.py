@@ -20,6 +20,7 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
     logits, heat = torch.tensor(state["logits"])[at].double(), state["temperature"]
     shown: dict[str, Any] = {
         "length": length, "at": at, "weights": one[at, : at + 1], "sink": one[1:, 0].mean(),
+        "sinks": maps[:, :, 1:, 0].mean(-1).flatten(),
         "cache": 2 * layers * state["width"] * 4 * length,
     }  # fmt: skip
     order = logits.argsort(descending=True, stable=True)

@@ -63,7 +63,7 @@ export function nextPieces(values, temperature, topP) {
   return { order, plain, kept, shares: plain.slice(0, kept).map((p) => p / mass) };
 }
 
-/** What is drawn: where the chosen token looks, what may follow it, how much of all looks goes to the first token. */
+/** What is drawn: where the chosen token looks, what may follow it, what the first token gets on average. */
 export function compute(tale, { layer, head, position, temperature, top_p: topP }, { layers, width }) {
   const last = tale.length - 1, at = position < 0 ? last : Math.min(position, last);
   const { values, name } = tale.next(at), { order, plain, kept, shares } = nextPieces(values, temperature, topP);
@@ -87,14 +87,18 @@ function headWall(figure, layers, heads, chosen) {
       const hidden = make("canvas", { width: LONGEST, height: LONGEST });
       const node = make("button.al-st-thumb", {
         type: "button", "aria-label": `Layer ${n + 1}, head ${h + 1}`, onclick: () => chosen(n, h),
-      }, canvas);
+      }, canvas, make("div.al-st-sink", { "aria-hidden": "true" }, make("div")));
       grid.append(node);
-      thumbs.push({ n, h, node, pen: canvas.getContext("2d"), hidden, ink: hidden.getContext("2d") });
+      const [pen, ink] = [canvas, hidden].map((one) => one.getContext("2d"));
+      thumbs.push({ n, h, node, pen, hidden, ink, first: 0, sink: 0 });
     }
   let done = 0, drawn = null;
   const clear = () => { done = 0; };
-  function rowOf({ n, h, ink }, tale, t) {
-    const weights = tale.row(n, h, t), line = ink.createImageData(t + 1, 1), { table } = figure.theme;
+  function rowOf(thumb, tale, t) {
+    const { n, h, ink } = thumb, weights = tale.row(n, h, t);
+    const line = ink.createImageData(t + 1, 1), { table } = figure.theme;
+    thumb.first = t ? thumb.first + weights[0] : 0; // the first token has nobody else to look at
+    thumb.sink = t ? thumb.first / t : 0;
     weights.forEach((w, j) => {
       const from = entry(weightPlace(w));
       line.data.set([table[from], table[from + 1], table[from + 2], 255], 4 * j);
@@ -111,6 +115,8 @@ function headWall(figure, layers, heads, chosen) {
         thumb.pen.clearRect(0, 0, 56, 56);
         thumb.pen.imageSmoothingEnabled = length > 56;
         thumb.pen.drawImage(thumb.hidden, 0, 0, length, length, 0, 0, 56, 56);
+        thumb.node.lastChild.firstChild.style.transform = `scaleX(${thumb.sink})`;
+        thumb.node.title = `${nice(100 * thumb.sink, 0)} % goes to the first token`;
       }
       const on = thumb.n === now.layer && thumb.h === now.head;
       thumb.node.setAttribute("aria-pressed", String(on));
@@ -125,7 +131,7 @@ function headWall(figure, layers, heads, chosen) {
     event.preventDefault();
     if (to) { chosen(to.n, to.h); to.node.focus(); }
   });
-  return { grid, paint, clear };
+  return { grid, paint, clear, sinks: () => thumbs.map(({ sink }) => sink) };
 }
 
 /** The story as pieces, coloured by where the chosen one looks; pressing a piece chooses it. */
@@ -292,7 +298,8 @@ function render(context) {
     ...Object.fromEntries(["tokens", "nexts", "opened"].map((key) => [key, model.get(key)])),
   });
   const chosen = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)]));
-  const figure = frame(context, { name: "story-teller", numbers: () => compute(tale, chosen(), sizes) });
+  const numbers = () => ({ ...compute(tale, chosen(), sizes), sinks: wall.sinks() });
+  const figure = frame(context, { name: "story-teller", numbers });
   const where = slider({
     label: "Token", min: 0, max: tale.length - 1, step: 1, value: 0,
     format: (t) => `${t + 1} of ${tale.length}`, input: (t) => figure.push("position", t >= tale.length - 1 ? -1 : t),
@@ -324,7 +331,8 @@ function render(context) {
     figure.body.append(make("div.al-st-own", {}, run.panel, form, status));
   }
   words("");
-  const axes = make("div.al-st-axes", {}, "one row per layer, one column per head");
+  const axes = make("div.al-st-axes", {}, "One row per layer, one column per head; " +
+    "the bar below a map is the share that goes to the first token.");
   const filling = make("div.al-st-cache", {}, make("div.al-st-title", {}, "KV cache"), cache, held);
   figure.body.append(story.node, make("div.al-st-grid", {},
     make("div", {}, wallTitle, wall.grid, axes), make("div", {}, ...bars.nodes, filling)), readout);

@@ -129,6 +129,19 @@ def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise ValueError(f"{path.name} is not a checkpoint that can be read ({error}).") from None
 
 
+def load_whole(
+    path: str | Path, what: str, *needs: str
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """`load` a checkpoint of a `what`, whose header must have the keys `needs`."""
+    tensors, about = load(path)
+    if missing := sorted(set(needs) - set(about)):
+        raise ValueError(
+            f"{Path(path).name} is a checkpoint, but not of a {what}: its header lacks "
+            f"{', '.join(missing)}."
+        )
+    return tensors, about
+
+
 def load(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors in float32, ready for `load_state_dict`, and what the header says."""
     packed, about = read(path)

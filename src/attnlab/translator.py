@@ -110,13 +110,7 @@ class Translator:
     @classmethod
     def load(cls, path: str | Path) -> "Translator":
         """Read what `save` wrote."""
-        tensors, about = checkpoints.load(path)
-        missing = {"config", "source", "target"} - set(about)
-        if missing:
-            raise ValueError(
-                f"{Path(path).name} is a checkpoint, but not of a translator: its header lacks "
-                f"{', '.join(sorted(missing))}."
-            )
+        tensors, about = checkpoints.load_whole(path, "translator", "config", "source", "target")
         kind = about.get("kind", "seq2seq")
         if kind not in KINDS:
             raise ValueError(

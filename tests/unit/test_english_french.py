@@ -7,7 +7,8 @@ import pytest
 
 from attnlab.data import lexicon, phrases, verbs
 from attnlab.data.english_french import TELLING, EnglishFrench
-from attnlab.data.french import English, French, detokenise, join, starts_with_vowel
+from attnlab.data.french import English, French, join, starts_with_vowel
+from attnlab.data.pairs import detokenise
 
 CORPUS = EnglishFrench(longest=30)
 MASCULINE, FEMININE = False, True

@@ -1,4 +1,7 @@
-"""Data that the course makes or carries; every corpus yields `Pair`s (see `sequences.py`)."""
+"""Data that the course makes or carries, and every tokeniser.
+
+Corpora of sequences yield `Pair`s (see `sequences.py`); pictures and plain text come as tensors.
+"""
 
 from attnlab.data.sequences import BOS, EOS, PAD, UNK, Batch, Pair, Vocabulary, batches, collate
 

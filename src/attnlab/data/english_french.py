@@ -18,7 +18,7 @@ from functools import cache
 
 from attnlab.data import lexicon, words
 from attnlab.data.clauses import Derivation, finish
-from attnlab.data.french import detokenise
+from attnlab.data.pairs import detokenise
 from attnlab.data.sequences import Pair, Vocabulary, split_of
 
 SPLITS = ("train", "valid", "test")

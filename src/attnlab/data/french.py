@@ -77,9 +77,3 @@ def elide(words: Sequence[French]) -> list[French]:
 def join(words: Sequence[French]) -> list[French]:
     """Words that touch each other, from words that do not."""
     return elide(melt(words))
-
-
-def detokenise(words: Sequence[str]) -> str:
-    """Words to text: l' homme → l'homme, and commas close up."""
-    text = " ".join(words)
-    return text.replace("' ", "'").replace(" ,", ",")

@@ -14,7 +14,7 @@ is on both sides.
 import random
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -29,8 +29,8 @@ def tokenise(text: str) -> list[str]:
     return _word.findall(" ".join(text.split()))  # odd spaces before ! and ? are gone
 
 
-def detokenise(words: list[str]) -> str:
-    """Words to text, near enough: apostrophes, commas and full stops close up."""
+def detokenise(words: Sequence[str]) -> str:
+    """Words to text: l' homme → l'homme; commas, full stops and other marks close up."""
     text = " ".join(words).replace("' ", "'")
     return re.sub(r" ([,.;:!?…)])", r"\1", text)
 

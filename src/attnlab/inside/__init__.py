@@ -2,3 +2,10 @@
 
 Everything here reads what `attnlab.record.record` gives.
 """
+
+from attnlab.inside.bertviz_views import head_view, model_view
+from attnlab.inside.head_roles import rank, roles
+from attnlab.inside.knockout import knock_out, margins
+from attnlab.inside.rollout import rollout
+
+__all__ = ["head_view", "knock_out", "margins", "model_view", "rank", "roles", "rollout"]

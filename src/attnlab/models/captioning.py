@@ -86,8 +86,7 @@ class Captioner(seq2seq.Seq2Seq):
     config: Config
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config)
-        self.encoder = GridEncoder(config)  # type: ignore[assignment]
+        super().__init__(config, encoder=GridEncoder(config))
 
     def start(self, source: Tensor, lengths: Tensor | None = None) -> seq2seq.State:
         """Look at the pictures: (B, 3, 96, 96) -> the state before the first word."""
@@ -239,13 +238,7 @@ class Teller:
     @classmethod
     def load(cls, path: str | Path) -> "Teller":
         """Read what `save` wrote."""
-        tensors, about = checkpoints.load(path)
-        missing = {"config", "words"} - set(about)
-        if missing:
-            raise ValueError(
-                f"{Path(path).name} is a checkpoint, but not of a captioner: its header lacks "
-                f"{', '.join(sorted(missing))}."
-            )
+        tensors, about = checkpoints.load_whole(path, "captioner", "config", "words")
         model = Captioner(Config(**about["config"]))
         model.load_state_dict(tensors)
         return cls(model.eval(), Vocabulary(about["words"]))

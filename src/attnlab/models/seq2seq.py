@@ -25,6 +25,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnlab.attention import attention
 from attnlab.data.sequences import PAD, Batch, forget
+from attnlab.masks import padding
 from attnlab.record import record
 from attnlab.scores import Additive, Bilinear, dot
 from attnlab.shapes import Score
@@ -143,12 +144,13 @@ class Seq2Seq(nn.Module):
     drive it.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, encoder: nn.Module | None = None) -> None:
+        """`encoder`: a reader of something else than words, such as pictures."""
         super().__init__()
         self.config = config
         width = config.hidden
         extra = 2 * width if config.order == "before" else 0  # the paper's GRU reads c_t, too
-        self.encoder = Encoder(config)
+        self.encoder = Encoder(config) if encoder is None else encoder
         self.bridge = nn.Linear(2 * width, width)  # the summary becomes the first state
         self.embedding = nn.Embedding(config.target_words, config.embedding, padding_idx=PAD)
         self.gru = nn.GRU(config.embedding + extra, width, batch_first=True)
@@ -173,9 +175,7 @@ class Seq2Seq(nn.Module):
     def start(self, source: Tensor, lengths: Tensor) -> State:
         """Read the source: (B, S), (B,) -> the state before the first target word."""
         annotations, summary = self.encoder(source, lengths)
-        real = (
-            torch.arange(source.shape[1], device=source.device) < lengths.to(source.device)[:, None]
-        )
+        real = padding(lengths, source.shape[1]).dense(source.device)[:, 0, 0]  # (B, S)
         memory = Memory(annotations, self.context.keys(annotations), real, summary)
         return State(torch.tanh(self.bridge(summary)), memory)
 

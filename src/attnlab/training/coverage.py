@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from attnlab.data.sequences import PAD, Batch
+from attnlab.masks import padding
 from attnlab.models.seq2seq import Seq2Seq, joined
 from attnlab.record import record
 
@@ -82,5 +83,4 @@ def with_even_looks(model: Seq2Seq, share: float) -> Callable[[Batch], Tensor]:
 
 def _real(batch: Batch) -> Tensor:
     """Which source places are not padding: (B, S)."""
-    places = torch.arange(batch.source.shape[1], device=batch.source.device)
-    return places < batch.source_lengths.to(batch.source.device).unsqueeze(-1)
+    return padding(batch.source_lengths, batch.source.shape[1]).dense(batch.source.device)[:, 0, 0]

@@ -1,4 +1,4 @@
-"""One training loop for the whole course.
+"""The training loop that chapters call, wherever the loop itself is not the lesson.
 
     history = fit(model, batches, seconds=60)                  # model.loss(batch) is minimised
     history = fit(model, batches, steps=2000, evaluate=scores, stop=lambda s: s["bleu"] >= 97)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attnlab import checkpoints, decoding
 from attnlab.attention import softmax
-from attnlab.data.french import detokenise
+from attnlab.data.pairs import detokenise
 from attnlab.data.sequences import BOS, EOS, SPECIAL, Vocabulary
 from attnlab.models.transformer import Config, Transformer
 from attnlab.record import record

@@ -34,7 +34,7 @@ CALL = """([code, given]) => {
 def opened(browser: Browser) -> Iterator[Page]:
     """A page with the layers, and nothing else; the tests of this file share it."""
     page = browser.new_page()
-    page.evaluate(OPEN, [bundle(name) for name in ("wire", "products", "layers")])
+    page.evaluate(OPEN, [bundle(name) for name in ("wire", "products", "math", "layers")])
     yield page
     page.close()
 

@@ -65,7 +65,7 @@ def test_half_a_character_does_not_stop_the_page():
         figure.to_html().encode("utf-8")
 
 
-@pytest.mark.parametrize("name", [*NAMES, "runtime", "seq2seq_model", "alignment_view"])
+@pytest.mark.parametrize("name", [*NAMES, "layers", "seq2seq_model", "alignment_view"])
 def test_a_module_sets_no_html(name):
     source = (STATIC / f"{name}.js").read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?:", source)

@@ -2,45 +2,11 @@
 // The twins are torch's and attnlab.layers': same names, same shapes, compared in tests/browser/test_layers.py.
 //
 // Activations are flat row-major Float32Arrays: L rows (tokens) of E numbers, H heads of D numbers side by side.
-// Linear layers are in products.js, weights as they are sent in wire.js.
+// Linear layers are in products.js, softmax in math.js, weights as they are sent in wire.js.
+import { softmax, softmaxInto } from "./math.js";
 import { dotRows, matVec, transposed } from "./products.js";
 
-// ---- softmax and attention
-
-/**
- * Softmax of one row, as `attnlab.attention.softmax`: masked entries get 0, and a row with nothing to attend to
- * gives all zeros instead of NaN.
- * @param {ArrayLike<number>} scores
- * @param {{temperature?: number, mask?: ArrayLike<number|boolean> | null}} [options]
- * @returns {Float64Array}
- */
-export function softmax(scores, { temperature = 1, mask = null } = {}) {
-  const out = new Float64Array(scores.length);
-  softmaxInto(out, scores, 0, scores.length, temperature, mask);
-  return out;
-}
-
-/**
- * Softmax of the n scores from `start` on, written to the same places of `out`. Masked places are left as they are.
- * Returns the entropy in bits: with z = (score − top) / T and Z = Σ exp z it is (ln Z − Σ w·z) / ln 2, which needs
- * one logarithm per row instead of one per cell.
- */
-export function softmaxInto(out, scores, start, n, temperature = 1, mask = null) {
-  const end = start + n;
-  let top = -Infinity;
-  for (let c = start; c < end; c++) if ((!mask || mask[c]) && scores[c] > top) top = scores[c];
-  if (top === -Infinity) return 0; // nothing to attend to
-  let sum = 0, dot = 0;
-  for (let c = start; c < end; c++) {
-    if (mask && !mask[c]) continue;
-    const z = (scores[c] - top) / temperature, e = Math.exp(z);
-    out[c] = e;
-    sum += e;
-    if (e > 0) dot += e * z;
-  }
-  for (let c = start; c < end; c++) out[c] /= sum;
-  return Math.max(0, (Math.log(sum) - dot / sum) / Math.LN2);
-}
+// ---- attention
 
 /**
  * Multi-head attention on flat arrays: q (L, H·D), k and v (S, G·D) -> { out (L, H·D), maps }.

@@ -2,8 +2,8 @@
 // Every one has a twin in torch, and the browser tests compare the two.
 
 /**
- * Softmax of one row, as `attnlab.attention.softmax`: masked entries get 0, and a row with
- * nothing to attend to gives all zeros instead of NaN.
+ * Softmax of one row, as `attnlab.attention.softmax`: masked entries get 0, and a row with nothing to attend to
+ * gives all zeros instead of NaN.
  * @param {ArrayLike<number>} scores
  * @param {{temperature?: number, mask?: ArrayLike<number|boolean> | null}} [options]
  * @returns {Float64Array}
@@ -15,11 +15,11 @@ export function softmax(scores, { temperature = 1, mask = null } = {}) {
 }
 
 /**
- * Softmax of the n scores from `start` on, written to the same places of `out` (which holds zeros).
- * Returns the entropy in bits: with z = (score − top) / T and Z = Σ exp z it is (ln Z − Σ w·z) / ln 2,
- * which needs one logarithm a row instead of one a cell.
+ * Softmax of the n scores from `start` on, written to the same places of `out`. Masked places are left as they are.
+ * Returns the entropy in bits: with z = (score − top) / T and Z = Σ exp z it is (ln Z − Σ w·z) / ln 2, which needs
+ * one logarithm per row instead of one per cell.
  */
-function softmaxInto(out, scores, start, n, temperature, mask) {
+export function softmaxInto(out, scores, start, n, temperature = 1, mask = null) {
   const end = start + n;
   let top = -Infinity;
   for (let c = start; c < end; c++) if ((!mask || mask[c]) && scores[c] > top) top = scores[c];

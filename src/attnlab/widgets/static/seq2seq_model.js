@@ -3,8 +3,10 @@
 // order = "after": the decoder's state reads the last word first, then attends.
 //
 // S source length (the end mark included), H hidden width, E embedding width, V target words.
-import { argmax, linear, matVec, rowOf, sigmoid, tensors } from "./runtime.js";
+import { argmax, sigmoid } from "./layers.js";
 import { matmul, scores, softmax } from "./math.js";
+import { linear, matVec, rowOf } from "./products.js";
+import { tensors } from "./wire.js";
 
 export const PAD = 0, BOS = 1, EOS = 2, UNK = 3;
 

@@ -1,7 +1,9 @@
 // The Transformer of `attnlab.models.transformer`, run on a page: same names, same arithmetic, with a KV cache.
 // Pure functions, no DOM. Flat row-major arrays: S source words, T words read by the decoder, E model width.
-import { add, argmax, layerNorm, linear, rowOf, tensors } from "./runtime.js";
+import { add, argmax, layerNorm } from "./layers.js";
 import { random, softmax } from "./math.js";
+import { linear, rowOf } from "./products.js";
+import { tensors } from "./wire.js";
 
 export const BOS = 1, EOS = 2;
 

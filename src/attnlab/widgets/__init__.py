@@ -12,7 +12,10 @@ from attnlab.widgets.dino_explorer import DinoExplorer
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
 from attnlab.widgets.gradient_through_time import GradientThroughTime
 from attnlab.widgets.head_grid import HeadGrid
+from attnlab.widgets.kv_cache import KVCacheCalculator
+from attnlab.widgets.ladder_explorer import LadderExplorer
 from attnlab.widgets.norm_axes import NormAxes
+from attnlab.widgets.online_softmax import OnlineSoftmax
 from attnlab.widgets.patch_attention import PatchAttention
 from attnlab.widgets.patch_memory import PatchMemory
 from attnlab.widgets.path_length import PathLength
@@ -45,7 +48,10 @@ __all__ = [
     "ExtrapolationPlot",
     "GradientThroughTime",
     "HeadGrid",
+    "KVCacheCalculator",
+    "LadderExplorer",
     "NormAxes",
+    "OnlineSoftmax",
     "PatchAttention",
     "PatchMemory",
     "PathLength",

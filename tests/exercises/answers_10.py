@@ -1,4 +1,4 @@
-"""Chapter 10: wrong answers with the words they must meet, and right answers written differently."""
+"""Chapter 10: wrong answers with the words they must meet, and right answers written otherwise."""
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -199,3 +199,27 @@ def keeps_the_weights(layers, kv_heads, head_width, context, batch, item):
 def by_numel(layers, kv_heads, head_width, context, batch, item):
     keys = torch.empty(layers, batch, kv_heads, context, head_width, device="meta")
     return 2 * keys.numel() * item
+
+
+# 10.7 block_bytes(m, n, d) -----------------------------------------------------------------------
+
+
+@wrong("10.7", "This counts numbers")
+def counts_numbers(m, n, d):
+    return 2 * d * (m + n) + m * n + 2 * m
+
+
+@wrong("10.7", "The scores of the block")
+def no_scores(m, n, d):
+    return 4 * (2 * d * (m + n) + 2 * m)
+
+
+@wrong("10.7", "`top` and `total` are missing")
+def no_sums(m, n, d):
+    return 4 * (2 * d * (m + n) + m * n)
+
+
+@right("10.7")
+def by_shapes(m, n, d):
+    shapes = [(m, d), (n, d), (n, d), (m, n), (m, d), (m, 2)]
+    return sum(torch.empty(shape).numel() for shape in shapes) * 4

@@ -1,4 +1,4 @@
-"""Chapter 10, Transformer++: what its six exercises must satisfy.
+"""Chapter 10, Transformer++: what its seven exercises must satisfy.
 
 Sizes are unequal everywhere (batch ≠ heads ≠ groups ≠ queries ≠ keys ≠ width), so that a wrong
 order of axes cannot pass unseen.
@@ -14,6 +14,7 @@ from torch import Tensor
 from attnlab.attention import attention
 from attnlab.checks.answer import Answer
 from attnlab.checks.ch10_suspects import (
+    BLOCK,
     BYTES,
     CACHED,
     GQA,
@@ -257,3 +258,27 @@ def llama_2_of_70_billion(answer: Answer) -> None:
 def any_other_model(answer: Answer) -> None:
     answer.must_match(6, 5, 48, 256, 7, 4)
     answer.must_match(3, 2, 10, 20, 5, 1)
+
+
+# 10.7 ────────────────────────────────────────────────────────────────────────────────────────────
+
+block_by_hand = Exercise(
+    "10.7",
+    title="The largest block",
+    call="block_bytes(m, n, d)",
+    returns="a number of bytes",
+    reference=lambda m, n, d: 4 * (2 * m * d + 2 * n * d + m * n + 2 * m),
+    suspects=BLOCK,
+    lesson="Fast memory sets the size of a block, and the size of a block sets the traffic.",
+)
+
+
+@block_by_hand.property
+def a_block_of_32_by_32(answer: Answer) -> None:
+    answer.must_match(32, 32, 64)
+
+
+@block_by_hand.property
+def any_block(answer: Answer) -> None:
+    answer.must_match(128, 64, 32)
+    answer.must_match(5, 3, 7)

@@ -107,8 +107,9 @@ RMS: Suspects = [
     (
         "The numbers are divided by their standard deviation, which subtracts the mean inside: "
         "take the mean of x² itself.",
-        lambda x, weight, eps: x / (_centred(x).square().mean(-1, keepdim=True) + eps).sqrt()
-        * weight,
+        lambda x, weight, eps: (
+            x / (_centred(x).square().mean(-1, keepdim=True) + eps).sqrt() * weight
+        ),
     ),
     (
         "The squares are summed, not averaged: the result is too small by √E.",
@@ -218,9 +219,7 @@ SOAP: Suspects = [
     ),
     (
         "Only the rows were turned: `right` plays no part.",
-        lambda w, g, left, right, square, lr: (
-            w - lr * left @ (left.mT @ g / (square.sqrt() + EPS))
-        ),
+        lambda w, g, left, right, square, lr: w - lr * left @ (left.mT @ g / (square.sqrt() + EPS)),
     ),
     (
         "This is the direction alone. Return the new w: w − lr · direction.",
@@ -303,5 +302,30 @@ BYTES: Suspects = [
     (
         "Every head of keys has `head_width` numbers: times `kv_heads`.",
         lambda n, g, d, s, b, item: 2 * n * d * s * b * item,
+    ),
+]
+
+# 10.7 block_bytes(m, n, d) -----------------------------------------------------------------------
+
+BLOCK: Suspects = [
+    (
+        "This counts numbers. A float32 has 4 bytes.",
+        lambda m, n, d: 2 * m * d + 2 * n * d + m * n + 2 * m,
+    ),
+    (
+        "The scores of the block, (m, n), are missing.",
+        lambda m, n, d: 4 * (2 * m * d + 2 * n * d + 2 * m),
+    ),
+    (
+        "The running `mixed`, (m, d), is missing: it is kept beside the queries.",
+        lambda m, n, d: 4 * (m * d + 2 * n * d + m * n + 2 * m),
+    ),
+    (
+        "`top` and `total` are missing: two numbers for each query.",
+        lambda m, n, d: 4 * (2 * m * d + 2 * n * d + m * n),
+    ),
+    (
+        "Keys *and* values are there: (n, d) twice.",
+        lambda m, n, d: 4 * (2 * m * d + n * d + m * n + 2 * m),
     ),
 ]

@@ -1,0 +1,1436 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 10
+#     title: Transformer++
+#     minutes: 150
+#     summary: "Ten upgrades lead from the model of 2017 to today's. Each one derived, built in a few lines, measured, and kept as a switch of one config, which then runs a published Llama word for word."
+# ---
+
+# %% [markdown]
+# # 10 · Transformer++
+#
+# Nobody trains the Transformer of 2017 any more. Ten of its parts have been exchanged, most of them in one line. Here is the block with today's parts; the small print says what stood there in 2017. **Which of the ten would you bet on?**
+
+# %% tags=["setup"]
+import json
+import math
+import os
+import time
+import warnings
+
+os.environ.setdefault("TRITON_INTERPRET", "1")  # GPU kernels on a CPU
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import (
+    create_block_mask,
+    flex_attention,
+)
+
+from attnlab import assets, figures
+from attnlab.attention import attention
+from attnlab.checks import check
+from attnlab.data import shakespeare
+from attnlab.kernels import online_attention
+from attnlab.layers.cache import cache_bytes
+from attnlab.layers.feed_forward import GatedFeedForward
+from attnlab.layers.heads import split
+from attnlab.layers.norms import RMSNorm
+from attnlab.masks import causal, padding, window
+from attnlab.models.llama import to_halves
+from attnlab.models.modern import SWITCHES, Config, LanguageModel
+from attnlab.models.published import DINOV2_CONFIG, MINILM_CONFIG
+from attnlab.models.stories import stories15m
+from attnlab.record import record
+from attnlab.reproducible import seed
+from attnlab.training.pretrain import Plan, train
+from attnlab.widgets import (
+    KVCacheCalculator,
+    LadderExplorer,
+    OnlineSoftmax,
+    Quiz,
+)
+from attnlab.widgets.diagram import Arrow, Box, Diagram, Group, Op, Step
+
+figures.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=3, sci_mode=False)
+
+# %% tags=["plumbing"]
+hero_parts = [
+    Box("words", at=(0, 1), colour="embedding"),
+    Box("norm", at=(1, 1), colour="norm"),
+    Box("pre", "pre-norm", detail="was: after", at=(1, 0)),
+    Box("rms", "RMSNorm", detail="was: LayerNorm", at=(1, 2)),
+    Box("qk", "Q, K, V", at=(2, 1), colour="query"),
+    Box("rope", "RoPE", detail="was: waves", at=(2, 0)),
+    Box("qknorm", "QK-norm", detail="was: none", at=(2, 2)),
+    Box("soft", "attention", at=(3, 1), colour="attention"),
+    Box("fused", "fused", detail="was: table", at=(3, 0)),
+    Box("off", "off by one", detail="was: sum 1", at=(3, 2)),
+    Op("add", at=(4, 1)),
+    Box("gqa", "GQA", detail="was: MHA", at=(4, 2)),
+    Box("net", "network", at=(5, 1), colour="feed forward"),
+    Box("swiglu", "SwiGLU", detail="was: ReLU", at=(5, 0)),
+    Box("soap", "SOAP", detail="was: Adam", at=(5, 2)),
+    Box("out", "next word", at=(6, 1), colour="embedding"),
+    Box("tied", "tied", detail="was: own table", at=(6, 0)),
+]
+hero_steps = [
+    ("In grey what stays, around it the ten switches.", []),
+    (
+        "1 · Fused attention: the same numbers, but the table of weights is never written down.",
+        ["fused", "soft"],
+    ),
+    (
+        "2 · RoPE: queries and keys are turned by their place; nothing is added to the words.",
+        ["rope", "qk"],
+    ),
+    (
+        "3 · GQA: several heads of queries share one head of keys and values, so the cache shrinks.",
+        ["gqa", "soft"],
+    ),
+    (
+        "4 · SOAP: Adam, along axes of the gradient's own.",
+        ["soap", "net"],
+    ),
+    (
+        "5 · Pre-norm: normalise what a sublayer reads; the sum runs through untouched.",
+        ["pre", "norm"],
+    ),
+    (
+        "6 · RMSNorm: set the length of a vector, leave its mean alone.",
+        ["rms", "norm"],
+    ),
+    (
+        "7 · SwiGLU: one half of the network decides how much of the other half passes.",
+        ["swiglu", "net"],
+    ),
+    (
+        "8 · Tied embeddings: one table reads words and writes them.",
+        ["tied", "out", "words"],
+    ),
+    (
+        "9 · QK-norm: no score can run away.",
+        ["qknorm", "qk"],
+    ),
+    (
+        "10 · Softmax off by one: a head may look at nothing.",
+        ["off", "soft"],
+    ),
+]
+
+
+def block_of_today(step=0, **traits):
+    """The block, with one switch lit per step."""
+    switches = ("pre", "rms", "rope", "qknorm", "fused", "off")
+    arrows = ["words -> norm -> qk -> soft -> add -> net -> out"]
+    arrows += [
+        Arrow(one, to, head=False, dashed=True)
+        for to, them in {
+            "norm": switches[:2],
+            "qk": switches[2:4],
+            "soft": switches[4:],
+            "net": ("swiglu", "soap"),
+            "out": ("tied",),
+            "add": ("gqa",),
+        }.items()
+        for one in them
+    ]
+    return Diagram(
+        hero_parts,
+        arrows,
+        [],
+        [Step(text, lit) for text, lit in hero_steps],
+        step=step,
+        gap=(24, 30),
+        **traits,
+    )
+
+
+# %% tags=["hide-input"]
+block_of_today(title="One block, ten switches")
+
+# %% [markdown]
+# At the end you can
+#
+# - compute a softmax without ever seeing all its scores, and say why that makes attention fast;
+# - say what a KV cache weighs before you buy the memory, and what GQA saves;
+# - build each of the ten upgrades in a few lines, and say what it is for;
+# - measure whether an upgrade pays, and be honest when it does not;
+# - run a published Llama on blocks you understand, to the last token.
+#
+# The ten follow a list by Gavin Leech ([gleech.org/tplus](https://gleech.org/tplus)).
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Transformer++
+#
+# attnlab · chapter 10
+#
+# Ten upgrades, one config, one published model.
+
+# %% [markdown] tags=["notes"]
+# 60 minutes: the race (5), softmax in one pass and why fused is fast (15), the KV cache and GQA (10), the small parts (10), the ladder (12), the storyteller (5), quiz (3). Ask for bets on the ten switches at the start and come back to them at the ladder.
+
+# %% [markdown]
+# ## 1 · The question
+#
+# Two decoders read Shakespeare letter by letter: the model of 2017 and today's, equally large, on the same batches, each with the learning rate that was best for it in a sweep (part 5). **Guess:** after what share of the steps has today's model caught up with the *final* loss of the old one?
+
+# %% tags=["nbval-ignore-output"]
+LETTERS = len(shakespeare.vocabulary())
+SIZES = dict(words=LETTERS, width=64, heads=4, layers=3, bias=True)
+held_out = shakespeare.held_out(64, count=64)
+
+
+def learn(config, steps=160, lr=8e-3, number=0, **plan):
+    """Train one small model; the model and its log."""
+    seed(number)
+    model = LanguageModel(config)
+    plan = dict(interval=20, seed=number) | plan
+    log = train(
+        model,
+        Plan(steps=steps, lr=lr, **plan),
+        evaluate=lambda m: float(m.loss(held_out)),
+    )
+    return model, log
+
+
+old, today = Config.vanilla_2017(**SIZES), Config.plus_plus(**SIZES)
+race = {
+    "2017": learn(old, lr=8e-3),
+    "Transformer++": learn(today, lr=16e-3, decay=0.1),
+}
+last = race["2017"][1].entries[-1]["valid"]
+passed = next(
+    e["step"] for e in race["Transformer++"][1].entries if e["valid"] <= last
+)
+for name, (model, log) in race.items():
+    size = sum(p.numel() for p in model.parameters())
+    print(
+        f"{name:14} {size:,} numbers, final loss {log.entries[-1]['valid']:.2f}"
+    )
+print(f"caught up after {passed} of 160 steps: {passed / 160:.0%}")
+
+# %% tags=["held"]
+assert passed <= 120
+assert race["Transformer++"][1].entries[-1]["valid"] < last - 0.05
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(7, 3.6))
+for (name, (_, log)), line in zip(race.items(), ("-", "--")):
+    ax.plot(
+        [e["step"] for e in log.entries],
+        [e["valid"] for e in log.entries],
+        line,
+        marker="o",
+        label=name,
+    )
+ax.axhline(last, color="grey", lw=1, ls=":")
+ax.set(
+    xlabel="steps", ylabel="held-out loss (nats)", title="The race, seed 0"
+)
+ax.legend()
+figures.show(
+    fig,
+    alt="Held-out loss of the model of 2017 and of Transformer++ over 160 steps; the new model is below the old one after the first measurements and crosses its final loss early.",
+    caption="Where does the dashed curve cross the dotted line, the old model's last loss?",
+)
+
+# %% [markdown]
+# One race, one seed. Part 5 has three seeds, each upgrade alone, and the clock. First the parts, and the best of them first: the one that changes *nothing* in the result.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Which of the ten would you bet on?
+
+# %% tags=["slides-only", "hide-input"]
+block_of_today()
+
+# %% [markdown]
+# ## 2 · By hand: softmax in one pass
+#
+# Softmax seems to need all scores at once: first their maximum, then their sum, then the weights. So a table of $L \times S$ weights is written to memory, read again, and thrown away. **Can you do it while the keys come in, a few at a time?**
+#
+# Keep three numbers for each query: the largest score so far $m$, the sum $\ell$ of $e^{s - m}$, and the weighted sum $a$ of the values. When a block brings a larger maximum $m'$, what is there was computed relative to the old one. Shrink it, and go on
+# ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)):
+#
+# $$m' = \max(m, \max_j s_j), \qquad \ell' = \ell\, e^{m - m'} + \sum_j e^{s_j - m'}, \qquad a' = a\, e^{m - m'} + \sum_j e^{s_j - m'} v_j .$$
+#
+# | symbol | shape | in code |
+# |---|---|---|
+# | $s$, scores of this block | $(L, N)$ | `scores` |
+# | $v$, values of this block | $(N, D)$ | `values` |
+# | $m$, $\ell$ | $(L)$ each | `top`, `total` |
+# | $a$ | $(L, D)$ | `mixed` |
+
+# %% tags=["slide", "hide-input"]
+OnlineSoftmax(
+    [1.0, 3.0, 2.0, 0.5, 6.0, 2.5, 1.0, 4.0],
+    values=[1.0, 0.0, 2.0, 5.0, 3.0, 1.0, 0.0, 4.0],
+    block=2,
+    title="One query, eight keys, two at a time",
+    caption="Step through the blocks and watch the third: a larger score arrives, and both sums shrink. Does the result depend on the size of a block?",
+)
+
+# %% [markdown] tags=["notes"]
+# Press Next block. At block three the maximum jumps from 3 to 6: exp(−3) = 0.05. Then change the keys per block: the last line stays 3.04.
+
+# %% [markdown]
+# In code, on the same eight numbers:
+
+# %%
+scores = torch.tensor([[1.0, 3.0, 2.0, 0.5, 6.0, 2.5, 1.0, 4.0]])  # (1, 8)
+values = torch.tensor([[1.0, 0, 2, 5, 3, 1, 0, 4]]).mT  # (8, 1)
+top, total, mixed = -math.inf, 0.0, 0.0
+for start in range(0, 8, 2):
+    s, v = scores[0, start : start + 2], values[start : start + 2, 0]
+    higher = max(top, s.max().item())
+    shrink = math.exp(top - higher)
+    p = (s - higher).exp()
+    total = total * shrink + p.sum().item()
+    mixed = mixed * shrink + (p @ v).item()
+    top = higher
+    print(
+        f"m {top:.1f}   l {total:.3f}   a {mixed:.3f}   shrink {shrink:.3f}"
+    )
+print(f"a / l              {mixed / total:.4f}")
+print(f"softmax, all known {(scores.softmax(-1) @ values).item():.4f}")
+
+# %% tags=["held"]
+torch.testing.assert_close(
+    torch.tensor(mixed / total), (scores.softmax(-1) @ values)[0, 0]
+)
+
+# %% [markdown]
+# The library's `kernels/online_softmax.py` does this for all queries at once. Blocks of any size give what `attention` gives, causal mask included:
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+q, k, v = torch.randn(3, 2, 4, 100, 16).unbind(0)  # (B, H, L, D) each
+for block in (1, 7, 32, 100):
+    ours = online_attention(q, k, v, block=block, causal=True)
+    gap = (ours - attention(q, k, v, causal=True, fused=False)).abs().max()
+    print(f"blocks of {block:3d} keys: largest difference {gap:.0e}")
+
+# %% tags=["held"]
+assert gap < 1e-5
+
+# %% [markdown]
+# ### Why more arithmetic is faster
+#
+# The arithmetic units of a GPU are far quicker than its memory, so what counts is **traffic**. Count the bytes that go to and from the large memory in one head, in 2-byte numbers. Written out, the table of scores is written, read, turned into weights, written, and read again. Fused, each block of 128 queries reads all keys and
+# values once, and nothing else leaves the chip ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)). The price is arithmetic: `mixed` is shrunk at each block, and going backwards all scores are computed a second time.
+
+
+# %%
+def traffic(n, d=64, queries=128, item=2):
+    """Bytes moved and operations, forwards and backwards, one head."""
+    table, rows = n * n, n * d
+    explicit = dict(
+        bytes=item * (4 * table + 4 * rows + 7 * table + 7 * rows),
+        operations=4 * table * d + 8 * table * d + 5 * table,
+    )
+    walks = n / queries  # each block of queries reads every key and value
+    fused = dict(
+        bytes=item * 3 * (2 * rows * walks + 2 * rows),  # 1 forth, 2 back
+        operations=4 * table * d
+        + 10 * table * d
+        + 5 * table
+        + rows * n / queries,
+    )
+    return explicit, fused
+
+
+print("    N    explicit MB    fused MB   less traffic   more arithmetic")
+for n in (1024, 4096, 16384):
+    a, b = traffic(n)
+    less = a["bytes"] / b["bytes"]
+    more = b["operations"] / a["operations"] - 1
+    print(f"{n:6d} {a['bytes'] / 1e6:12.0f} {b['bytes'] / 1e6:11.0f}", end="")
+    print(f" {less:12.1f} × {more:14.0%}")
+
+# %% tags=["held"]
+a, b = traffic(4096)
+assert a["bytes"] > 2.5 * b["bytes"]
+assert b["operations"] > a["operations"]
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Fused: a third of the traffic, *more* arithmetic
+#
+# The weights are never written down. Going backwards they are computed again.
+#
+# The result is exact.
+
+# %% [markdown]
+# ### SDPA, and a kernel of our own
+#
+# PyTorch carries such kernels behind one function, `F.scaled_dot_product_attention`, and chooses a backend by device and inputs. On this CPU there are two; on a GPU there are up to four.
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+q, k, v = torch.randn(3, 1, 4, 512, 32).unbind(0)
+exact = attention(*(x.double() for x in (q, k, v)), causal=True, fused=False)
+for backend in (SDPBackend.MATH, SDPBackend.FLASH_ATTENTION):
+    with sdpa_kernel(backend):
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    error = (out - exact).abs().max().item()
+    print(f"{backend.name:16} largest error against float64: {error:.0e}")
+
+# %% [markdown]
+# The library's `kernels/flash.py` holds a FlashAttention of our own in [Triton](https://triton-lang.org), forwards and backwards, causal and with shared keys. Its inner loop is the loop above, line by line. Triton's interpreter runs it here on the CPU, slowly; the [GPU notebook](gpu_10_flash_attention.ipynb) runs it at full size beside SDPA.
+
+# %% tags=["plumbing"]
+try:
+    from attnlab.kernels.flash import flash_attention
+except ImportError as missing:  # Triton is for Linux alone
+    print(missing)
+
+    def flash_attention(q, k, v, causal=False):
+        return attention(q, k, v, causal=causal)
+
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+q = torch.randn(1, 4, 45, 16, requires_grad=True)  # an odd length
+k, v = (torch.randn(1, 2, 45, 16, requires_grad=True) for _ in range(2))
+results = []
+for attend in (flash_attention, attention):
+    out = attend(q, k, v, causal=True)
+    grads = torch.autograd.grad(out.square().sum(), (q, k, v))
+    results.append((out, *grads))
+for name, ours, theirs in zip(("out", "dq", "dk", "dv"), *results):
+    gap = (ours - theirs).abs().max().item()
+    print(f"{name:3} {tuple(ours.shape)!s:15} largest difference {gap:.0e}")
+
+# %% tags=["held"]
+for ours, theirs in zip(*results):
+    torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=1e-3)
+
+# %% [markdown] tags=["deeper"]
+# ### FlexAttention: the masks of chapter 3, fused
+#
+# A mask in this course is a question about indices. [FlexAttention](https://arxiv.org/abs/2412.05496) compiles exactly such questions into a fused kernel and skips blocks in which nobody may look. So our masks need no translation. (Without a GPU it runs uncompiled, for the result alone.)
+
+# %% tags=["deeper", "nbval-ignore-output"]
+q, k, v = torch.randn(3, 2, 4, 512, 16).unbind(0)
+masks = {
+    "causal": causal(512),
+    "causal window of 64": causal(512) & window(512, 64),
+    "padding after 400, 300": padding([400, 300], 512),
+}
+for name, mask in masks.items():
+    batch = mask.shape[0] if len(mask.shape) == 4 else None
+    blocks = create_block_mask(
+        mask.allowed, batch, None, 512, 512, device="cpu"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that it is not compiled
+        flex = flex_attention(q, k, v, block_mask=blocks)
+    gap = (flex - attention(q, k, v, mask=mask)).abs().max().item()
+    print(
+        f"{name:24} {blocks.sparsity():4.0f} % of blocks skipped, differs by {gap:.0e}"
+    )
+
+# %% [markdown]
+# ## 3 · Live: what a cache weighs
+#
+# A decoder writes one token at a time. The keys and values of all earlier tokens do not change, so it keeps them: the **KV cache** of chapter 6. Its size is a product, and nothing else in a running model grows with the text:
+#
+# $$\text{bytes} = \underbrace{2}_{K,\ V} \cdot \text{layers} \cdot \text{kv heads} \cdot D \cdot \text{context} \cdot \text{batch} \cdot \text{bytes per number}.$$
+#
+# **Guess:** Llama 2 of 70 billion numbers fills 140 GB in float16. What does its cache fill for 16 texts of 4,096 tokens? And if it had not shared its keys?
+
+# %% tags=["slide", "hide-input"]
+KVCacheCalculator(
+    "Llama 2 70B",
+    batch=16,
+    title="The KV cache of published models",
+    caption="Choose a model, then pull its context to a million tokens. Which factor would you save on first?",
+)
+
+# %% [markdown] tags=["notes"]
+# 160 GiB without sharing, 20 with. Then GPT-3 (no sharing), PaLM (multi-query), and Llama 3.1 405B at 131,072 tokens.
+
+# %% [markdown]
+# The factor that was cut first are the heads. In **multi-query** attention all heads of queries share one head of keys and values ([Shazeer 2019](https://arxiv.org/abs/1911.02150)); in **grouped-query** attention a group of them does ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)).
+
+
+# %% tags=["plumbing"]
+def sharing(heads=4):
+    """Three ways in which four heads of queries find keys and values."""
+    parts, arrows, groups = [], [], []
+    ways = (("multi-head", 4), ("grouped-query", 2), ("multi-query", 1))
+    for way, (name, kv) in enumerate(ways):
+        members = []
+        for h in range(heads):
+            query = f"q{way}{h}"
+            parts.append(
+                Box(query, f"q_{h}", at=(way * 6 + h, 1), colour="query")
+            )
+            arrows.append(f"{query} -> k{way}{h * kv // heads}")
+            members.append(query)
+        for g in range(kv):
+            middle = way * 6 + (g + 0.5) * heads / kv - 0.5
+            parts.append(
+                Box(f"k{way}{g}", f"k, v_{g}", at=(middle, 0), colour="key")
+            )
+            members.append(f"k{way}{g}")
+        groups.append(Group(name, members, f"{name}: {kv} of {heads}"))
+    lit = [list(group.parts) for group in groups]
+    steps = [
+        Step("2017: every head has keys and values of its own.", lit[0]),
+        Step(
+            "Heads next to each other share: 0 0 1 1. The cache is halved.",
+            lit[1],
+        ),
+        Step("One head of keys and values for all: a quarter.", lit[2]),
+    ]
+    places = {}
+    for way in range(3):
+        for part in parts:
+            if part.name[1] == str(way):
+                places[part.name] = (
+                    part.at[0] - way * 6,
+                    part.at[1] + way * 2,
+                )
+    return Diagram(
+        parts, arrows, groups, steps, tall=places, gap=(20, 46),
+        title="Who shares with whom",
+    )  # fmt: skip
+
+
+# %% tags=["slide", "hide-input"]
+sharing()
+
+# %% [markdown]
+# In code it is one `repeat_interleave`, and PyTorch's kernel knows it as `enable_gqa`:
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+q = torch.randn(2, 8, 10, 16)  # (B, H, L, D)
+k, v = torch.randn(2, 2, 2, 10, 16).unbind(0)  # 2 heads for 8
+shared = [x.repeat_interleave(4, dim=1) for x in (k, v)]  # 0 0 0 0 1 1 1 1
+by_hand = attention(q, *shared, causal=True)
+kernel = F.scaled_dot_product_attention(
+    q, k, v, is_causal=True, enable_gqa=True
+)
+print(f"largest difference {(by_hand - kernel).abs().max().item():.0e}")
+print(
+    f"keys in the cache: {k.numel()} numbers instead of {shared[0].numel()}"
+)
+
+# %% tags=["held"]
+torch.testing.assert_close(by_hand, kernel)
+
+# %% [markdown]
+# ### Sizes and speed, measured
+#
+# A real cache, of a published model that the course carries (part 5): is it as large as the formula says? And what does it buy? We let the model write 64 tokens, once with its cache and once by reading everything again for each token.
+
+
+# %% tags=["nbval-ignore-output"]
+teller = stories15m()
+model, sizes = teller.model, teller.model.config
+opening = teller.numbers("Once upon a time")  # (1, L)
+state = model.start(opening)
+held = sum(x.numel() * x.element_size() for pair in state.past for x in pair)
+formula = cache_bytes(
+    layers=sizes.layers, kv_heads=sizes.kv_heads,
+    head_width=sizes.width // sizes.heads, context=opening.shape[1],
+)  # fmt: skip
+print(f"{opening.shape[1]} tokens: {held:,} bytes, formula {formula:,}")
+
+start = time.perf_counter()
+cached = teller.continue_("Once upon a time", length=64)
+with_cache = time.perf_counter() - start
+start, tokens = time.perf_counter(), opening
+for _ in range(64):
+    tokens = torch.cat([tokens, model(tokens)[:, -1:].argmax(-1)], 1)
+anew = time.perf_counter() - start
+same = cached == tokens[0, opening.shape[1] :].tolist()
+print(f"the same 64 tokens: {same}; {anew / with_cache:.1f} × faster")
+
+# %% tags=["held"]
+assert held == formula
+assert same
+assert anew > 1.5 * with_cache
+
+# %% [markdown]
+# The gap grows with the text: anew costs $1 + 2 + \dots + n$ tokens, cached $n$. At 256 tokens it is more than five times (`python benchmarks/modern.py`).
+#
+# ### A million tokens
+#
+# How do models of today reach contexts of a million tokens? By multiplying savings. Start from a model of Llama 3's size (32 layers, 32 heads of width 128) and apply them one after the other:
+
+# %%
+ONE = dict(layers=32, kv_heads=32, head_width=128, context=10**6, item=2)
+shared = ONE | dict(kv_heads=8)
+int8 = shared | dict(item=1)
+near = cache_bytes(**int8 | dict(layers=24, context=4096))
+far = cache_bytes(**int8 | dict(layers=8))
+steps = {
+    "multi-head, float16": cache_bytes(**ONE),
+    "GQA, 8 heads of keys for 32": cache_bytes(**shared),
+    "cache kept in int8": cache_bytes(**int8),
+    "windows of 4,096 in 3 of 4 layers": near + far,
+    "ring attention: each of 8 devices holds": (near + far) // 8,
+}
+before = None
+for name, size in steps.items():
+    factor = f"÷ {before / size:.1f}" if before else ""
+    print(f"{name:40} {size / 1e9:7.1f} GB  {factor}")
+    before = size
+
+# %% [markdown]
+# Windows: [Beltagy et al. 2020](https://arxiv.org/abs/2004.05150), chapter 9 for pictures. Quantised caches: [Hooper et al. 2024](https://arxiv.org/abs/2401.18079). Ring attention ([Liu et al. 2023](https://arxiv.org/abs/2310.01889)) saves nothing in all: it sends blocks of keys around a ring of devices, and each takes them in by the update of part 2.
+
+# %% [markdown]
+# ## 4 · In the open: the other switches
+#
+# ### RMSNorm, and where it stands
+#
+# LayerNorm takes away the mean, divides by the deviation, scales and shifts. RMSNorm only sets the length ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)): $\operatorname{RMSNorm}(x) = x \,/ \sqrt{\tfrac1E \sum_i x_i^2 + \varepsilon} \;\cdot w$, with $x$, $w$ of shape $(E)$.
+
+# %%
+x = torch.tensor([[1.0, 2.0, 3.0, 6.0]])
+root = (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+by_hand = x / root
+print("RMSNorm by hand  ", by_hand)
+print("torch's RMSNorm  ", torch.nn.RMSNorm(4, eps=1e-5)(x).detach())
+print("LayerNorm        ", F.layer_norm(x, (4,)))
+
+# %% tags=["held"]
+torch.testing.assert_close(by_hand, torch.nn.RMSNorm(4, eps=1e-5)(x).detach())
+torch.testing.assert_close(by_hand, RMSNorm(4)(x).detach())
+
+# %% [markdown]
+# Where a norm stands matters more than which one it is. In 2017 it stood *after* the sum, in the way of every gradient, and training needed a slow start. *Before* each sublayer it leaves the sum alone ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)). **Guess:** four layers, a high learning rate, 80 steps. Which of the four runs learns nothing but how frequent each letter is?
+
+# %% tags=["nbval-ignore-output"]
+starts = {}
+for norm in ("post", "pre"):
+    for warm_up in (0.0, 0.25):
+        config = Config(**SIZES | dict(layers=4), norm=norm, positions="rope")
+        plan = dict(steps=80, warm_up=warm_up, clip=None, interval=80)
+        starts[norm, warm_up] = learn(config, **plan)[1]
+        loss = starts[norm, warm_up].entries[-1]["valid"]
+        print(f"{norm:4}-norm, warm-up {warm_up:4.0%}: loss {loss:.2f}")
+counts = torch.bincount(held_out.flatten(), minlength=LETTERS).float()
+frequencies = torch.special.entr(counts / counts.sum()).sum()
+print(f"frequencies of letters alone: {frequencies:.2f}")
+
+# %% tags=["held"]
+stuck = starts["post", 0.0].entries[-1]["valid"]
+assert stuck > 3.1
+assert starts["pre", 0.0].entries[-1]["valid"] < stuck - 0.5
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(7, 3.4))
+for ((norm, warm_up), log), line in zip(
+    starts.items(), ("-", "--", "-.", ":")
+):
+    smooth = torch.tensor(log.losses).unfold(0, 5, 1).mean(-1)
+    ax.plot(smooth, line, label=f"{norm}-norm, warm-up {warm_up:.0%}")
+ax.set(
+    xlabel="steps",
+    ylabel="training loss",
+    title="With and without a slow start, seed 0",
+)
+ax.legend()
+figures.show(
+    fig,
+    alt="Training loss of four runs over 80 steps. Post-norm without warm-up stays at 3.35; post-norm with warm-up leaves that plateau late; both pre-norm runs fall steadily.",
+    caption="Post-norm without warm-up sits on the plateau of letter frequencies. Pre-norm does not need the slow start here.",
+)
+
+# %% [markdown]
+# ### SwiGLU
+#
+# A network of 2017 is wide, a kink, and narrow. A **gated** one has two wide projections, and one decides how much of the other passes ([Shazeer 2020](https://arxiv.org/abs/2002.05202)): $\operatorname{SwiGLU}(x) = \big(\operatorname{silu}(xW_g) \odot xW_1\big) W_2$. Three matrices instead of two, so each is made two thirds as wide.
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+x = torch.randn(2, 5, 12)  # (B, L, E)
+net = GatedFeedForward(12, 32, "swiglu", bias=False)
+gate = x @ net.gate.weight.mT  # (B, L, F)
+by_hand = (
+    gate * torch.sigmoid(gate) * (x @ net.wide.weight.mT)
+) @ net.narrow.weight.mT
+print(f"largest difference {(by_hand - net(x)).abs().max().item():.0e}")
+print(
+    f"numbers: {sum(p.numel() for p in net.parameters())}, ReLU network {2 * 12 * 48}"
+)
+
+# %% tags=["held"]
+torch.testing.assert_close(by_hand, net(x))
+
+# %% [markdown]
+# ### QK-norm: scores on a leash
+#
+# A score is a product of two learned vectors, and nothing bounds it. At a high learning rate scores grow, softmax saturates, gradients vanish. QK-norm puts an RMSNorm on every query and key ([Henry et al. 2020](https://arxiv.org/abs/2010.04245); at scale [Dehghani et al. 2023](https://arxiv.org/abs/2302.05442)).
+
+
+# %% tags=["plumbing"]
+@torch.no_grad()
+def largest_score(model, tokens):
+    """The largest |score| in any layer."""
+    x, largest = model.embed(tokens), 0.0
+    for block in model.blocks:
+        layer, y = block.self_attention, block.add_self.before(x)
+        q = layer.rope(layer.q_norm(split(layer.query(y), layer.heads)), 0)
+        k = layer.rope(layer.k_norm(split(layer.key(y), layer.kv_heads)), 0)
+        score = q @ k.mT / math.sqrt(q.shape[-1])
+        largest, x = max(largest, score.abs().max().item()), block(x)
+    return largest
+
+
+def scores_of(config, **plan):
+    """Train, and look at the largest score every 10 steps."""
+    seed(0)
+    model, seen = LanguageModel(config), []
+
+    def watch(step, model):
+        if step % 10 == 0:
+            seen.append(largest_score(model, held_out[:8, :-1]))
+
+    train(model, Plan(**plan), watch=watch)
+    return seen
+
+
+# %% tags=["nbval-ignore-output"]
+growth = {}
+for qk_norm in (False, True):
+    config = Config(
+        **SIZES,
+        norm="pre",
+        norm_kind="rms",
+        positions="rope",
+        qk_norm=qk_norm,
+    )
+    growth[qk_norm] = scores_of(config, steps=71, lr=3e-2, clip=None)
+    print(
+        f"QK-norm {qk_norm!s:5}", *(f"{one:6.1f}" for one in growth[qk_norm])
+    )
+
+# %% tags=["held"]
+assert growth[False][-1] > 4 * growth[True][-1]
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(7, 3.2))
+for qk_norm, line in ((False, "-"), (True, "--")):
+    label = "with QK-norm" if qk_norm else "without"
+    ax.plot(range(0, 71, 10), growth[qk_norm], line, marker="o", label=label)
+ax.set(
+    yscale="log",
+    xlabel="steps",
+    ylabel="largest score",
+    title="Learning rate 0.03, seed 0",
+)
+figures.plain_ticks(ax.yaxis)
+ax.legend()
+figures.show(
+    fig,
+    alt="The largest attention score during 70 steps at a high learning rate, on a logarithmic axis: without QK-norm it grows beyond a hundred, with QK-norm it stays near ten.",
+    caption="How many times larger is the unleashed score at the end?",
+)
+
+# %% [markdown]
+# ### Softmax off by one: attending to nothing
+#
+# Weights must sum to 1, so a head that finds nothing must look *somewhere*. Trained models pick the first token for it: an **attention sink** ([Xiao et al. 2023](https://arxiv.org/abs/2309.17453)). Evan Miller's remedy adds 1 to the denominator ([Miller 2023](https://www.evanmiller.org/attention-is-off-by-one.html)), as if a silent key with score 0 and value 0 were there:
+#
+# $$w_j = \frac{e^{s_j}}{1 + \sum_i e^{s_i}}.$$
+#
+# First the sink in the published model: how much of each head's attention goes to token 0, the mark that begins every story?
+
+# %%
+story = teller.numbers(teller.tell("Once upon a time", length=60))
+with record(model) as maps:
+    model(story)
+looks = torch.stack([m[0] for m in maps.values()])  # (layers, heads, L, L)
+sink = looks[:, :, 8:, 0].mean(-1)  # (layers, heads)
+print(
+    "weight on token 0, mean by layer:", *(f"{s:.1f}" for s in sink.mean(-1))
+)
+even = (1 / torch.arange(9, story.shape[1] + 1)).mean()
+print(f"strongest head {sink.max():.1f}, an even share would be {even:.2f}")
+
+# %% tags=["held"]
+assert sink.mean() > 2 * even
+assert sink.max() > 0.25
+
+# %% tags=["hide-input"]
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.4), width_ratios=[1, 1.15])
+figures.heatmap(
+    axes[0], sink, [str(i) for i in range(6)], [str(i) for i in range(6)],
+    row_label="layer", column_label="head", high=1, digits=1,
+    title="Weight on token 0",
+)  # fmt: skip
+layer, head = divmod(int(sink.argmax()), 6)
+figures.heatmap(
+    axes[1], looks[layer, head, :30, :30], high=1,
+    title=f"Layer {layer}, head {head}",
+)  # fmt: skip
+figures.show(
+    fig,
+    alt="Left, a table of six layers by six heads with the weight that each gives to the first token, up to 0.37. Right, the map of the strongest: its first column is dark from top to bottom.",
+    caption="The first column on the right is the sink: token after token gives a good part of its attention to a mark that says nothing.",
+)
+
+# %% [markdown]
+# And with off by one? We train today's small model once more without it, and compare where their attention goes.
+
+# %% tags=["nbval-ignore-output"]
+with_one = race["Transformer++"][0]
+without_one, _ = learn(today.switch("off_by_one"), lr=16e-3, decay=0.1)
+for name, one in (("with", with_one), ("without", without_one)):
+    with record(one) as maps, torch.no_grad():
+        one(held_out[:16, :-1])
+    look = torch.stack(list(maps.values()))[..., 8:, :]  # (3, B, H, L, S)
+    first = look[..., 0].mean().item()
+    nowhere = 1 - look.sum(-1).mean().item()
+    print(f"{name:8} off by one: token 0 {first:.3f}, nowhere {nowhere:.3f}")
+
+# %% [markdown]
+# Our models are too small and too briefly trained to grow a sink worth the name: token 0 gets little in both. What the switch does can be seen all the same: with it some attention goes nowhere, without it none can.
+#
+# ### Adam → AdamW → SOAP
+#
+# Adam gives each weight its own step size. **AdamW** shrinks weights apart from that ([Loshchilov and Hutter 2019](https://arxiv.org/abs/1711.05101)). Both work along the axes of the matrix as they happen to lie. **SOAP** first turns the gradient into axes of its own, where its entries hang together least, and runs Adam *there* ([Vyas et al. 2024](https://arxiv.org/abs/2409.11321)):
+#
+# $$G' = Q_L^\top G\, Q_R, \qquad W \leftarrow W - \eta\; Q_L \,\frac{\text{mean}(G')}{\sqrt{\text{mean}(G'^2)}}\, Q_R^\top,$$
+#
+# with $Q_L$ $(n, n)$ and $Q_R$ $(m, m)$ the eigenvectors of the running means of $GG^\top$ and $G^\top G$. What turning buys, on gradients of a $2 \times 3$ matrix whose rows move together:
+
+# %%
+seed(0)
+mix = torch.tensor([[2.0, 0.3], [1.9, -0.3]])  # rows hang together
+gradients = mix @ torch.randn(500, 2, 3)  # (500, 2, 3)
+gram = (gradients @ gradients.mT).mean(0) / 3  # (2, 2)
+left = torch.linalg.eigh(gram)[1].flip(1)  # largest axis first
+print("before turning, mean of G Gᵀ:", gram.numpy().round(1).tolist())
+turned = (left.T @ gram @ left).numpy().round(2) + 0.0
+print("in its own axes:             ", turned.tolist())
+
+# %% [markdown]
+# Before, two entries share one message, and Adam divides both by the same size. In its own axes one direction carries nearly everything, the other next to nothing, and *each gets its own step*. The ladder below measures what that is worth.
+
+# %% tags=["held"]
+assert abs(turned[0, 1]) < 0.01 < gram[0, 1]
+
+# %% [markdown] tags=["deeper"]
+# ### Tied embeddings, and the ten switches as one config
+#
+# The table that reads words can also write them: a logit is the dot product of the last vector with each word's vector ([Press and Wolf 2017](https://arxiv.org/abs/1608.05859)). The paper of 2017 did so already; the list counts it, and so do we. RoPE ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) was built in [chapter 5](05_positions.ipynb). All ten are fields of one frozen dataclass, `models/modern.py`, and any mixture of them runs:
+
+# %% tags=["deeper"]
+for name, switch in SWITCHES.items():
+    print(
+        f"{switch.label:20} {switch.then!s:12} → {switch.now!s:8} {switch.paper}"
+    )
+mixture = old.switch("positions", "norm", "tied")
+print(mixture.positions, mixture.norm, mixture.tied, mixture.network)
+
+# %% [markdown]
+# ## 5 · At work: the ladder
+#
+# `training/ladder.py` climbed from 2017 to ++ one switch at a time, then took each switch away from the top: 21 models, three seeds, 300 steps each, every rung at the best of several learning rates. Its logs are shipped. **Before you look: which switch buys most, and is there one that costs?**
+
+# %% tags=["plumbing"]
+ladder = json.loads(assets.find("data/ladder.json").read_text("utf-8"))
+LABELS = {f"+ {name}": f"+ {s.label}" for name, s in SWITCHES.items()}
+LABELS["+ off_by_one"] = "++ (all ten)"
+LABELS |= {
+    f"++ without {name}": f"++ without {s.label}"
+    for name, s in SWITCHES.items()
+}
+climbed = {n: rung for n, rung in ladder.items() if rung["kind"] != "sweep"}
+
+
+def ends(name):
+    """Final held-out losses of the seeds."""
+    return torch.tensor([run["valid"][-1] for run in ladder[name]["runs"]])
+
+
+def arrival(name, goal):
+    """Steps until the mean over the seeds is at the goal."""
+    runs = torch.tensor([run["valid"] for run in ladder[name]["runs"]])
+    steps = ladder[name]["runs"][0]["steps"]
+    return next((s for s, v in zip(steps, runs.mean(0)) if v <= goal), None)
+
+
+# %% tags=["slide", "hide-input"]
+LadderExplorer(
+    climbed,
+    LABELS,
+    second=list(climbed).index("+ off_by_one"),
+    title="Every rung of the ladder",
+    caption="Lines are means of three seeds, bands go from the best to the worst. Choose two runs; then look along seconds instead of steps.",
+)
+
+# %% [markdown] tags=["notes"]
+# First 2017 against ++, then by seconds. Then 2017 against + RoPE: most of the way in one step. Then ++ against "++ without pre-norm": the surprise.
+
+# %%
+goal = ends("2017").mean().item()
+reached = arrival("+ off_by_one", goal)
+cost = {n: ladder[n]["step_seconds"] for n in ("2017", "+ off_by_one")}
+print(f"2017 ends at {goal:.2f} after 300 steps")
+print(f"++ is there after {reached} steps, {reached / 300:.0%}")
+ratio = reached * cost["+ off_by_one"] / (300 * cost["2017"])
+print(f"its steps are slower; in time it needs {ratio:.0%}")
+
+# %% tags=["held"]
+assert reached <= 150
+assert ratio < 1
+for name in climbed:
+    assert len(ladder[name]["runs"]) >= 3
+
+# %% tags=["hide-input"]
+up = ["2017", *(f"+ {name}" for name in SWITCHES)]
+out = [f"++ without {name}" for name in SWITCHES]
+fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.6), sharex=True)
+for ax, names, title in (
+    (axes[0], up, "One more switch each"),
+    (axes[1], ["+ off_by_one", *out], "All but one"),
+):
+    for row, name in enumerate(names):
+        e = ends(name)
+        ax.errorbar(
+            e.mean(), row, xerr=[[e.mean() - e.min()], [e.max() - e.mean()]],
+            fmt="o", capsize=4, color=figures.COLOURS["blue"],
+        )  # fmt: skip
+    ax.axvline(ends(names[0]).mean(), color="grey", ls=":", lw=1)
+    labels = [LABELS.get(n, n).replace("++ without", "−") for n in names]
+    ax.set_yticks(range(len(names)), labels)
+    ax.invert_yaxis()
+    ax.set(xlabel="held-out loss", title=title)
+figures.show(
+    fig,
+    alt="Left: final loss as switches are added from 2017 to all ten; RoPE brings the largest fall, SOAP another, pre-norm a rise. Right: all ten, and all but one; leaving out RoPE costs most, leaving out pre-norm helps.",
+    caption="Left of the dotted line is better than the first row. On the right: which part is missed most, and which is better left out at this size?",
+)
+
+# %% [markdown]
+# Read it honestly. **RoPE pays for nearly everything**, added or left out. **SOAP** is next. Most others lie within the bars of three seeds, and **pre-norm costs**: three layers train well without it, and its worth is in depth (part 4: four layers and no warm-up were enough). Fused attention, GQA and tying are not meant to lower the loss; they save time and memory. QK-norm is insurance, for learning rates that would burn a model without it.
+
+# %%
+for name in ("positions", "optimiser", "qk_norm", "network", "norm"):
+    out = ends(f"++ without {name}")
+    gap = out.mean() - ends("+ off_by_one").mean()
+    print(
+        f"without {SWITCHES[name].label:10} {gap:+.2f}  seeds {out.min():.2f} – {out.max():.2f}"
+    )
+
+# %% tags=["held"]
+gaps = {
+    n: (ends(f"++ without {n}").mean() - ends("+ off_by_one").mean()).item()
+    for n in SWITCHES
+}
+assert max(gaps, key=gaps.get) == "positions"
+assert gaps["positions"] > 0.08
+assert gaps["optimiser"] > 0.02
+assert gaps["norm"] < 0
+
+# %% [markdown] tags=["deeper"]
+# ### Each optimiser at its own best rate
+#
+# An optimiser is easily made to win by giving the other one a bad learning rate. So both ends of the ladder were swept over five rates with each of the three (one seed):
+
+# %% tags=["deeper"]
+rates = [run["lr"] for run in ladder["2017, adam"]["runs"]]
+print("rate               ", *(f"{rate:6.3f}" for rate in rates))
+best = {}
+for name, swept in ladder.items():
+    if swept["kind"] != "sweep":
+        continue
+    runs = swept["runs"]
+    best[name] = min(runs, key=lambda run: run["valid"][-1])
+    print(f"{name:19}", *(f"{run['valid'][-1]:6.2f}" for run in runs))
+for end in ("2017", "++"):
+    slow, fast = best[f"{end}, adamw"], best[f"{end}, soap"]
+    goal = slow["valid"][-1]
+    there = next(s for s, v in zip(fast["steps"], fast["valid"]) if v <= goal)
+    print(
+        f"{end}: SOAP has AdamW's last loss, {goal:.2f}, after {there} of 300 steps"
+    )
+
+# %% tags=["held"]
+assert there < 300
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## RoPE pays for nearly everything
+#
+# SOAP is next. Most others lie within three seeds.
+#
+# Pre-norm *costs* at three layers, and saves you at many.
+
+# %% [markdown]
+# ### The proof: a published Llama
+#
+# Is this a toy? **stories15M** is a Llama that Andrej Karpathy trained on [TinyStories](https://arxiv.org/abs/2305.07759): 15 million numbers, shipped here in int8. It is one setting of our config, and tells the stories that `transformers` tells with the same weights, token for token on 20 openings (`tests/unit/test_stories15m.py`).
+
+# %% tags=["slide"]
+print(teller.tell("The little robot", length=70))
+
+# %% [markdown]
+# One set of blocks now runs three published models. Side by side, as configs:
+
+# %%
+bert, vit, llama = MINILM_CONFIG, DINOV2_CONFIG, teller.model.config
+rows = {
+    "": ("BERT", "ViT", "Llama"),
+    "published as": ("MiniLM-L6", "DINOv2 S/14", "stories15M"),
+    "chapters": ("3, 4", "8", "10"),
+    "layers × heads": [f"{c.layers} × {c.heads}" for c in (bert, vit, llama)],
+    "width": [c.width for c in (bert, vit, llama)],
+    "norm": (bert.norm, "pre", f"{llama.norm}, {llama.norm_kind}"),
+    "network": (bert.activation, "gelu", llama.network),
+    "positions": (bert.positions, "learned, 2-D", llama.positions),
+    "may look": ("everywhere", "everywhere", "back only"),
+}
+for name, cells in rows.items():
+    print(f"{name:15}", *(f"{cell!s:14}" for cell in cells))
+
+# %% [markdown]
+# ## 6 · Misconceptions
+#
+# **"FlashAttention is an approximation."** Measured against float64, the fused result is as exact as the written-out one, because it *is* the same sum in another order:
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+q, k, v = torch.randn(3, 1, 4, 700, 32).unbind(0)
+exact = attention(q.double(), k.double(), v.double(), fused=False)
+errors = {
+    "written out": (attention(q, k, v, fused=False) - exact).abs().max(),
+    "fused": (attention(q, k, v) - exact).abs().max(),
+    "in blocks of 64": (online_attention(q, k, v, block=64) - exact)
+    .abs()
+    .max(),
+}
+for name, error in errors.items():
+    print(f"{name:16} largest error {error.item():.0e}")
+
+# %% tags=["held"]
+assert all(error < 1e-6 for error in errors.values())
+
+# %% [markdown]
+# **"It does less arithmetic."** It does more: the count of part 2, once again at 8,192 tokens.
+
+# %%
+a, b = traffic(8192)
+print(
+    f"operations, fused / written out: {b['operations'] / a['operations']:.2f}"
+)
+print(f"bytes,      fused / written out: {b['bytes'] / a['bytes']:.2f}")
+
+# %% [markdown]
+# **"RoPE's two layouts are interchangeable."** The paper turns neighbours (0, 1), (2, 3) …; `transformers` turns $i$ with $i + D/2$. Same rotation, other order of rows in $W_q$ and $W_k$. Give a model the rows of the other house, and nothing fails loudly:
+
+# %%
+spoilt = LanguageModel(llama).eval()
+state = {
+    name: to_halves(w, llama.heads)
+    if name.endswith(("query.weight", "key.weight"))
+    else w
+    for name, w in teller.model.state_dict().items()
+}
+spoilt.load_state_dict(state)
+tokens = teller.numbers("Once upon a time, there was a little")
+for _ in range(40):
+    with torch.no_grad():
+        tokens = torch.cat([tokens, spoilt(tokens)[:, -1:].argmax(-1)], 1)
+print(teller.pieces.decode(tokens[0, 1:].tolist()))
+with torch.no_grad():
+    right, wrong = teller.model.loss(story), spoilt.loss(story)
+print(
+    f"loss on a story: {right:.1f} with its own layout, {wrong:.1f} with the other"
+)
+
+# %% tags=["held"]
+assert wrong > right + 1
+
+# %% [markdown]
+# **"QK-norm and SwiGLU always help."** Not here: on the ladder, adding each of them changed less than the seeds did, or made it worse.
+
+# %%
+for name, before in (("network", "norm_kind"), ("qk_norm", "tied")):
+    now, then = ends(f"+ {name}"), ends(f"+ {before}")
+    spread = max(then.max() - then.min(), now.max() - now.min())
+    print(
+        f"+ {SWITCHES[name].label:8} {now.mean() - then.mean():+.2f}, seeds spread over {spread:.2f}"
+    )
+
+# %% [markdown]
+# **"A KV cache changes the result."** It changes what is computed *again*. The largest difference between logits with and without it, over a whole story:
+
+# %% tags=["nbval-ignore-output"]
+with torch.no_grad():
+    whole = model(story)
+    state, pieces = model.start(story[:, :0]), []
+    for token in story[0]:
+        logits, state = model.step(state, token[None])
+        pieces.append(logits)
+gap = (torch.stack(pieces, 1) - whole).abs().max().item()
+print(f"{story.shape[1]} tokens, one at a time: logits differ by {gap:.0e}")
+
+# %% tags=["held"]
+assert gap < 1e-4
+
+# %% [markdown]
+# ## 7 · Exercises
+#
+# Write the function, run the check, read what it says. When you are stuck, open a hint.
+
+# %% [markdown] tags=["exercise"] exercise="10.1"
+# ### Exercise 10.1 ★★ · Take in a block (15 min)
+#
+# The heart of FlashAttention. Write `my_take(top, total, mixed, scores, values)`: `top` and `total` have shape $(L)$, `mixed` $(L, D)$; a block arrives with `scores` $(L, N)$ and `values` $(N, D)$. Return the new three. In `kernels/flash.py` the same six lines stand in Triton.
+
+
+# %% tags=["stub"] exercise="10.1"
+def my_take(top, total, mixed, scores, values):
+    """The running softmax after one more block of keys."""
+    higher = ...  # (L,)
+    shrink = ...  # (L,): what the old sums are worth now
+    p = ...  # (L, N)
+    return higher, ..., ...
+
+
+# %% [markdown] tags=["hint"] exercise="10.1"
+# `torch.maximum(a, b)` compares two tensors; `scores.amax(-1)` is the largest score of each query in this block. All three equations stand in part 2.
+
+# %% [markdown] tags=["hint"] exercise="10.1"
+# `shrink = exp(top − higher)`. It multiplies `total` as it is, and `mixed` with an axis more: `shrink[:, None]`.
+
+
+# %% tags=["solution"] exercise="10.1"
+def my_take(top, total, mixed, scores, values):
+    """The running softmax after one more block of keys."""
+    higher = torch.maximum(top, scores.amax(-1))  # (L,)
+    shrink = torch.exp(top - higher)  # (L,)
+    p = torch.exp(scores - higher[:, None])  # (L, N)
+    total = total * shrink + p.sum(-1)
+    return higher, total, mixed * shrink[:, None] + p @ values
+
+
+# %% tags=["check"] exercise="10.1"
+check("10.1", my_take)
+
+# %% [markdown] tags=["exercise"] exercise="10.2"
+# ### Exercise 10.2 ★ · RMSNorm (5 min)
+#
+# Write `my_rms_norm(x, weight, eps)` for `x` of shape $(\dots, E)$ and `weight` $(E)$.
+
+
+# %% tags=["stub"] exercise="10.2"
+def my_rms_norm(x, weight, eps):
+    """(..., E) -> (..., E)"""
+    mean_square = ...  # (..., 1)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="10.2"
+# The mean runs over the last axis. Keep that axis with `keepdim=True`, so that the division broadcasts.
+
+# %% [markdown] tags=["hint"] exercise="10.2"
+# `eps` stands under the root, beside the mean. No mean is subtracted anywhere.
+
+
+# %% tags=["solution"] exercise="10.2"
+def my_rms_norm(x, weight, eps):
+    """(..., E) -> (..., E)"""
+    mean_square = x.square().mean(-1, keepdim=True)  # (..., 1)
+    return x / (mean_square + eps).sqrt() * weight
+
+
+# %% tags=["check"] exercise="10.2"
+check("10.2", my_rms_norm)
+
+# %% [markdown] tags=["exercise"] exercise="10.3"
+# ### Exercise 10.3 ★★ · Grouped-query attention (10 min)
+#
+# Write `my_gqa(q, k, v)` for `q` $(B, H, L, D)$ and `k`, `v` $(B, G, S, D)$, where $G$ divides $H$. No mask. Heads next to each other share.
+
+
+# %% tags=["stub"] exercise="10.3"
+def my_gqa(q, k, v):
+    """(B, H, L, D), (B, G, S, D), (B, G, S, D) -> (B, H, L, D)"""
+    times = ...  # heads of queries for each head of keys
+    k, v = ..., ...
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="10.3"
+# Give each head of queries its keys: repeat axis 1. In which order must they come, 0 1 0 1 or 0 0 1 1?
+
+# %% [markdown] tags=["hint"] exercise="10.3"
+# `repeat` gives 0 1 0 1, `repeat_interleave` gives 0 0 1 1. The rest is chapter 3, with its scale.
+
+
+# %% tags=["solution"] exercise="10.3"
+def my_gqa(q, k, v):
+    """(B, H, L, D), (B, G, S, D), (B, G, S, D) -> (B, H, L, D)"""
+    times = q.shape[1] // k.shape[1]
+    k = k.repeat_interleave(times, dim=1)
+    v = v.repeat_interleave(times, dim=1)
+    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v
+
+
+# %% tags=["check"] exercise="10.3"
+check("10.3", my_gqa)
+
+# %% [markdown] tags=["exercise"] exercise="10.4"
+# ### Exercise 10.4 ★★ · One step of SOAP (15 min)
+#
+# Write `my_soap_step(w, g, left, right, square, lr)` for a small matrix `w` with gradient `g`. The bases `left` and `right` are given, and so is `square`, the running mean of the squared gradient *in these bases*. Take one step without momentum: turn `g`, divide by the root of `square` (plus $10^{-8}$), turn back, and move `w`.
+
+
+# %% tags=["stub"] exercise="10.4"
+def my_soap_step(w, g, left, right, square, lr):
+    """(n, m), (n, m), (n, n), (m, m), (n, m) -> (n, m)"""
+    inside = ...  # the gradient in its own axes
+    direction = ...
+    return w - lr * ...
+
+
+# %% [markdown] tags=["hint"] exercise="10.4"
+# Into the bases: $Q_L^\top G\, Q_R$. Check with `left = right = torch.eye(2)`: then it must be Adam's step.
+
+# %% [markdown] tags=["hint"] exercise="10.4"
+# Back out of them: $Q_L D\, Q_R^\top$. The bases are orthogonal, so transposing undoes them.
+
+
+# %% tags=["solution"] exercise="10.4"
+def my_soap_step(w, g, left, right, square, lr):
+    """(n, m), (n, m), (n, n), (m, m), (n, m) -> (n, m)"""
+    inside = left.mT @ g @ right  # the gradient in its own axes
+    direction = inside / (square.sqrt() + 1e-8)
+    return w - lr * left @ direction @ right.mT
+
+
+# %% tags=["check"] exercise="10.4"
+check("10.4", my_soap_step)
+
+# %% [markdown] tags=["exercise"] exercise="10.5"
+# ### Exercise 10.5 ★★ · One token with a cache (10 min)
+#
+# Write `my_cached_step(q, k, v, past_k, past_v)`. One new token has `q`, `k`, `v` of shape $(\dots, 1, D)$; the past has $(\dots, S, D)$, and $S$ may be 0. Return the token's attention $(\dots, 1, D)$, and all keys and all values $(\dots, S + 1, D)$.
+
+
+# %% tags=["stub"] exercise="10.5"
+def my_cached_step(q, k, v, past_k, past_v):
+    """What the new token finds, and the cache for the next one."""
+    keys, values = ..., ...
+    out = ...
+    return out, keys, values
+
+
+# %% [markdown] tags=["hint"] exercise="10.5"
+# May the newest token look at itself? Then its key must be in the cache before you attend.
+
+# %% [markdown] tags=["hint"] exercise="10.5"
+# `torch.cat([old, new], dim=-2)`. No causal mask is needed: everything in the cache is past.
+
+
+# %% tags=["solution"] exercise="10.5"
+def my_cached_step(q, k, v, past_k, past_v):
+    """What the new token finds, and the cache for the next one."""
+    keys = torch.cat([past_k, k], dim=-2)  # (..., S + 1, D)
+    values = torch.cat([past_v, v], dim=-2)
+    out = (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(-1) @ values
+    return out, keys, values
+
+
+# %% tags=["check"] exercise="10.5"
+check("10.5", my_cached_step)
+
+# %% [markdown] tags=["exercise"] exercise="10.6"
+# ### Exercise 10.6 ★ · The size of a cache (5 min)
+#
+# Write `my_cache_bytes(layers, kv_heads, head_width, context, batch, item)`; `item` is the bytes of one number. Then find a context at which Llama 3 8B's cache outweighs its 16 GB of weights.
+
+
+# %% tags=["stub"] exercise="10.6"
+def my_cache_bytes(layers, kv_heads, head_width, context, batch, item):
+    """Bytes of all keys and values."""
+    per_token = ...
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="10.6"
+# One token leaves a key in every head of every layer. And what else?
+
+# %% [markdown] tags=["hint"] exercise="10.6"
+# A value, as wide as the key: hence the 2 in front of the product in part 3.
+
+
+# %% tags=["solution"] exercise="10.6"
+def my_cache_bytes(layers, kv_heads, head_width, context, batch, item):
+    """Bytes of all keys and values."""
+    per_token = 2 * layers * kv_heads * head_width * item
+    return per_token * context * batch
+
+
+# %% tags=["check"] exercise="10.6"
+check("10.6", my_cache_bytes)
+
+# %% [markdown]
+# ### GPU exercise
+#
+# [FlashAttention at full size](gpu_10_flash_attention.ipynb): the Triton kernel beside SDPA, time and memory against the number of tokens.
+
+# %% [markdown] tags=["slide"]
+# ## 8 · Takeaways
+#
+# 1. **Softmax needs no second look**: maximum, sum and weighted sum can be carried along. Fused attention is exact, and fast because it moves less, not because it computes less.
+# 2. **The KV cache is what long texts cost.** GQA, small numbers, windows and rings multiply.
+# 3. **Pre-norm and QK-norm buy stability**, not loss; you miss them in deep models and at high rates.
+# 4. **At our size RoPE and SOAP buy the loss.** An ablation needs best rates, seeds and both directions.
+# 5. **A Llama is a setting of ten switches**, and its layouts matter to the last row.
+
+# %% [markdown]
+# ### Shapes and costs
+#
+# One layer, $L$ tokens, width $E$, $H$ heads, $G$ heads of keys and values, width $D = E/H$, network width $F$:
+#
+# | | shape | parameters | operations |
+# |---|---|---|---|
+# | $W_q$, $W^O$ | $(E, E)$ each | $2E^2$ | $4LE^2$ |
+# | $W_k$, $W_v$ | $(E, GD)$ each | $2E^2 G/H$ | $4LE^2 G/H$ |
+# | fused attention | $(L, E)$ in and out | 0 | $4L^2E$, no table kept |
+# | KV cache | $2 \times (G, L, D)$ | 0 | |
+# | SwiGLU | $2 \times (E, F)$ and $(F, E)$ | $3EF$, $F = \tfrac83 E$ | $6LEF$ |
+# | RMSNorm | $(E)$ | $E$ | $\sim 4LE$ |
+#
+# ### Test yourself
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "A block brings a score of 9 after a maximum of 6. What happens to the sum so far?",
+            "choices": [
+                {
+                    "text": "It is multiplied by exp(−3)",
+                    "correct": True,
+                    "why": "It was relative to 6, and is now counted relative to 9.",
+                },
+                {
+                    "text": "It is multiplied by exp(3)",
+                    "why": "It would grow: but relative to a larger maximum, old terms are worth less.",
+                },
+                {
+                    "text": "Nothing, the new term is added",
+                    "why": "Only if the maximum stays.",
+                },
+            ],
+        },
+        {
+            "question": "Why is fused attention faster?",
+            "choices": [
+                {
+                    "text": "It skips small weights",
+                    "why": "Every key is taken; the result is exact.",
+                },
+                {
+                    "text": "It moves fewer bytes to and from memory",
+                    "correct": True,
+                    "why": "The table of weights never leaves the chip. Arithmetic even grows a little.",
+                },
+                {
+                    "text": "It needs fewer multiplications",
+                    "why": "More: going backwards it computes all scores again.",
+                },
+            ],
+        },
+        {
+            "question": "32 heads of queries, 8 of keys and values. Head 5 of the queries uses head …",
+            "choices": [
+                {
+                    "text": "1 of the keys",
+                    "correct": True,
+                    "why": "Groups of four neighbours: 0–3, 4–7, …",
+                },
+                {
+                    "text": "5 of the keys",
+                    "why": "That would be 0 1 2 … 7 0 1 …, the order of `repeat`.",
+                },
+                {
+                    "text": "0 of the keys",
+                    "why": "Heads 0 to 3 share that one.",
+                },
+            ],
+        },
+        {
+            "question": "What makes a KV cache twice as large? (Several are right.)",
+            "choices": [
+                {
+                    "text": "Twice the context",
+                    "correct": True,
+                    "why": "One key and one value for each token.",
+                },
+                {
+                    "text": "Twice the heads of queries",
+                    "why": "Queries are not kept.",
+                },
+                {
+                    "text": "Twice the layers",
+                    "correct": True,
+                    "why": "Each layer keeps its own.",
+                },
+            ],
+        },
+        {
+            "question": "A model with 40 layers diverges in its first hundred steps. Which two switches do you look at first?",
+            "choices": [
+                {
+                    "text": "Pre-norm and QK-norm",
+                    "correct": True,
+                    "why": "One keeps the path of gradients clear, the other keeps scores bounded.",
+                },
+                {"text": "Tying and GQA", "why": "They save memory."},
+                {
+                    "text": "SwiGLU and RoPE",
+                    "why": "They may lower the loss, but do not tame a start.",
+                },
+            ],
+        },
+        {
+            "question": "You load Llama weights, and the first words are right, then the story falls apart. What do you suspect?",
+            "choices": [
+                {
+                    "text": "The KV cache",
+                    "why": "A right cache changes nothing. A wrong one could, but look at the layout first.",
+                },
+                {
+                    "text": "RoPE's pairs: neighbours against halves",
+                    "correct": True,
+                    "why": "Near the beginning all angles are small, so the wrong pairs hardly show.",
+                },
+                {
+                    "text": "int8",
+                    "why": "It costs next to nothing here: the header of the file has the measurement.",
+                },
+            ],
+        },
+    ],
+    title="Self-test: Transformer++",
+    key="10",
+)
+
+# %% [markdown]
+# ### References
+#
+# - G. Leech, [Transformer++](https://gleech.org/tplus): the list of upgrades.
+# - Attention: M. Milakov, N. Gimelshein (2018), [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867); M. Rabe, C. Staats (2021), [Self-attention Does Not Need O(n²) Memory](https://arxiv.org/abs/2112.05682); T. Dao and others (2022), [FlashAttention](https://arxiv.org/abs/2205.14135); T. Dao (2023), [FlashAttention-2](https://arxiv.org/abs/2307.08691); J. Dong and others (2024), [FlexAttention](https://arxiv.org/abs/2412.05496).
+# - Heads and caches: N. Shazeer (2019), [Fast Transformer Decoding](https://arxiv.org/abs/1911.02150); J. Ainslie and others (2023), [GQA](https://arxiv.org/abs/2305.13245); C. Hooper and others (2024), [KVQuant](https://arxiv.org/abs/2401.18079); H. Liu and others (2023), [Ring Attention](https://arxiv.org/abs/2310.01889).
+# - Parts: J. Su and others (2021), [RoFormer](https://arxiv.org/abs/2104.09864); R. Xiong and others (2020), [On Layer Normalization](https://arxiv.org/abs/2002.04745); B. Zhang, R. Sennrich (2019), [RMSNorm](https://arxiv.org/abs/1910.07467); N. Shazeer (2020), [GLU Variants](https://arxiv.org/abs/2002.05202); O. Press, L. Wolf (2017), [Using the Output Embedding](https://arxiv.org/abs/1608.05859); A. Henry and others (2020), [Query-Key Normalization](https://arxiv.org/abs/2010.04245); E. Miller (2023), [Attention Is Off By One](https://www.evanmiller.org/attention-is-off-by-one.html); G. Xiao and others (2023), [Attention Sinks](https://arxiv.org/abs/2309.17453).
+# - Optimisers: D. Kingma, J. Ba (2015), [Adam](https://arxiv.org/abs/1412.6980); I. Loshchilov, F. Hutter (2019), [AdamW](https://arxiv.org/abs/1711.05101); N. Vyas and others (2024), [SOAP](https://arxiv.org/abs/2409.11321).
+# - Models of the calculator: [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), [GPT-3](https://arxiv.org/abs/2005.14165), [PaLM](https://arxiv.org/abs/2204.02311), [Llama 2](https://arxiv.org/abs/2307.09288), [Mistral 7B](https://arxiv.org/abs/2310.06825), [Llama 3](https://arxiv.org/abs/2407.21783); R. Eldan, Y. Li (2023), [TinyStories](https://arxiv.org/abs/2305.07759).

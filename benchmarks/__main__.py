@@ -7,12 +7,13 @@ Each part says whether its bars are held; the command fails if one of them is br
 import sys
 from collections.abc import Callable
 
-from benchmarks import core, figures, pages, recurrent, site, transformer
+from benchmarks import core, figures, modern, pages, recurrent, site, transformer
 
 PARTS: dict[str, Callable[[], bool]] = {
     "The attention core against plain torch": core.main,
     "A GRU by hand against torch's, and beam search": recurrent.main,
     "The Transformer against torch's, and its cache": transformer.main,
+    "Transformer++ against transformers' Llama": modern.main,
     "A live figure while its slider is dragged": figures.main,
     "The website": site.main,
     "Chapters as they are read, slides as they are seen": pages.main,

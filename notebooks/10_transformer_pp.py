@@ -249,7 +249,7 @@ figures.show(
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Which of the ten would you bet on?
 
-# %% tags=["slides-only", "hide-input"]
+# %% tags=["fragment", "slides-only", "hide-input"]
 block_of_today()
 
 # %% [markdown]
@@ -830,7 +830,7 @@ assert abs(turned[0, 1]) < 0.01 < gram[0, 1]
 # The table that reads words can also write them: a logit is the dot product of the last vector with each word's vector ([Press and Wolf 2017](https://arxiv.org/abs/1608.05859)). The paper of 2017 did so already; the list counts it, and so do we. RoPE ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) was built in [chapter 5](05_positions.ipynb). All ten are fields of one frozen dataclass, `models/modern.py`, and any mixture of them runs:
 
 # %% tags=["deeper"]
-for name, switch in SWITCHES.items():
+for switch in SWITCHES.values():
     print(
         f"{switch.label:20} {switch.then!s:12} → {switch.now!s:8} {switch.paper}"
     )
@@ -938,6 +938,13 @@ assert gaps["positions"] > 0.08
 assert gaps["optimiser"] > 0.02
 assert gaps["norm"] < 0
 
+# %% [markdown] tags=["slide", "slides-only"]
+# ## RoPE pays for nearly everything
+#
+# SOAP is next. Most others lie within three seeds.
+#
+# Pre-norm *costs* at three layers, and saves you at many.
+
 # %% [markdown] tags=["deeper"]
 # ### Each optimiser at its own best rate
 #
@@ -961,15 +968,8 @@ for end in ("2017", "++"):
         f"{end}: SOAP has AdamW's last loss, {goal:.2f}, after {there} of 300 steps"
     )
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 assert there < 300
-
-# %% [markdown] tags=["slide", "slides-only"]
-# ## RoPE pays for nearly everything
-#
-# SOAP is next. Most others lie within three seeds.
-#
-# Pre-norm *costs* at three layers, and saves you at many.
 
 # %% [markdown]
 # ### The proof: a published Llama

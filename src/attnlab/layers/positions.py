@@ -110,12 +110,30 @@ class Rope(nn.Module):
         if squeeze <= 0:
             raise ValueError(f"squeeze is {squeeze}, but places are divided by it: give 1 or more.")
         self.width, self.base, self.squeeze = width, base, squeeze
+        self._table: tuple[Tensor, Tensor] | None = None  # cosines and sines of places 0, 1, …
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """x (..., L, D), whose first token stands at place `offset`."""
         _check_tokens(x, self.width)
-        places = torch.arange(offset, offset + x.shape[-2], device=x.device) / self.squeeze
-        return rotate(x, angles(places, self.width, self.base))
+        end = offset + x.shape[-2]
+        if offset < 0 or torch.compiler.is_compiling():  # a compiler keeps what it needs itself
+            return turn_pairs(x, *self._turns(offset, end, x))
+        if not self._fits(x, end):
+            with torch.inference_mode(False), torch.no_grad():
+                self._table = self._turns(0, max(64, 2 * end), x)
+        cos, sin = self._table  # type: ignore[misc]
+        return turn_pairs(x, cos[offset:end], sin[offset:end])
+
+    def _turns(self, start: int, end: int, x: Tensor) -> tuple[Tensor, Tensor]:
+        places = torch.arange(start, end, device=x.device) / self.squeeze
+        turns = angles(places, self.width, self.base)
+        return turns.cos().to(x.dtype), turns.sin().to(x.dtype)
+
+    def _fits(self, x: Tensor, end: int) -> bool:
+        if self._table is None:
+            return False
+        cos = self._table[0]
+        return len(cos) >= end and cos.dtype == x.dtype and cos.device == x.device
 
 
 class Rope2D(nn.Module):
@@ -148,7 +166,11 @@ def rotate(x: Tensor, turns: Tensor) -> Tensor:
 
     (a, b) becomes (a cos − b sin, a sin + b cos): counter-clockwise, lengths stay as they are.
     """
-    cos, sin = turns.cos().to(x.dtype), turns.sin().to(x.dtype)
+    return turn_pairs(x, turns.cos().to(x.dtype), turns.sin().to(x.dtype))
+
+
+def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """`rotate` by angles whose cosines and sines are known."""
     a, b = x[..., 0::2], x[..., 1::2]  # (..., L, D/2) each
     return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 

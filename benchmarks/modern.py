@@ -90,10 +90,10 @@ def training_step(rounds: int = 12, batch: int = 8, length: int = 64) -> float:
 
 
 @torch.no_grad()
-def generation(tokens: int = 256, rounds: int = 2) -> tuple[float, float]:
+def generation(tokens: int = 256, rounds: int = 3, width: int = 128) -> tuple[float, float]:
     """Greedy text with a cache: our time over theirs; and over ours without a cache."""
     torch.manual_seed(0)
-    ours = LanguageModel(sizes(group=2, width=256)).eval()
+    ours = LanguageModel(sizes(group=2, width=width)).eval()
     theirs = their_llama(ours).eval()
     prompt = torch.randint(3, 512, (1, 5))
     said: dict[str, list[int]] = {}

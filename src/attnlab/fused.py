@@ -78,8 +78,14 @@ def _kernel(
     causal: bool = False,
 ) -> Tensor:
     """Call the kernel on exactly four axes: with any other number it takes a slow way."""
-    if q.dim() == 4 and (extra is None or extra.dim() == 4) and q.shape[:2] == k.shape[:2]:
-        return F.scaled_dot_product_attention(q, k, v, extra, dropout, causal, scale=factor)
+    if q.dim() == 4 and (extra is None or extra.dim() == 4) and q.shape[0] == k.shape[0]:
+        heads, shared = q.shape[1], k.shape[1]
+        if heads == shared:
+            return F.scaled_dot_product_attention(q, k, v, extra, dropout, causal, scale=factor)
+        if heads > shared > 1:
+            return F.scaled_dot_product_attention(
+                q, k, v, extra, dropout, causal, scale=factor, enable_gqa=True
+            )
     lead = torch.broadcast_shapes(q.shape[:-3], k.shape[:-3])
 
     def four_axes(x: Tensor) -> Tensor:

@@ -19,6 +19,7 @@
 import json
 import math
 import os
+import textwrap
 import time
 import warnings
 
@@ -55,8 +56,9 @@ from attnlab.widgets import (
     LadderExplorer,
     OnlineSoftmax,
     Quiz,
+    StoryTeller,
 )
-from attnlab.widgets.diagram import Arrow, Box, Diagram, Group, Op, Step
+from attnlab.widgets.diagram import Arrow, Box, Diagram, Group, Step
 
 figures.use_style()
 torch.set_num_threads(1)
@@ -68,14 +70,14 @@ hero_parts = [
     Box("norm", at=(1, 1), colour="norm"),
     Box("pre", "pre-norm", detail="was: after", at=(1, 0)),
     Box("rms", "RMSNorm", detail="was: LayerNorm", at=(1, 2)),
-    Box("qk", "Q, K, V", at=(2, 1), colour="query"),
+    Box("qk", "Q, K", at=(2, 1), colour="query"),
     Box("rope", "RoPE", detail="was: waves", at=(2, 0)),
     Box("qknorm", "QK-norm", detail="was: none", at=(2, 2)),
-    Box("soft", "attention", at=(3, 1), colour="attention"),
-    Box("fused", "fused", detail="was: table", at=(3, 0)),
-    Box("off", "off by one", detail="was: sum 1", at=(3, 2)),
-    Op("add", at=(4, 1)),
-    Box("gqa", "GQA", detail="was: MHA", at=(4, 2)),
+    Box("kv", "K, V kept", at=(3, 1), colour="key"),
+    Box("gqa", "GQA", detail="was: MHA", at=(3, 2)),
+    Box("soft", "attention", at=(4, 1), colour="attention"),
+    Box("fused", "fused", detail="was: table", at=(4, 0)),
+    Box("off", "off by one", detail="was: sum 1", at=(4, 2)),
     Box("net", "network", at=(5, 1), colour="feed forward"),
     Box("swiglu", "SwiGLU", detail="was: ReLU", at=(5, 0)),
     Box("soap", "SOAP", detail="was: Adam", at=(5, 2)),
@@ -83,7 +85,10 @@ hero_parts = [
     Box("tied", "tied", detail="was: own table", at=(6, 0)),
 ]
 hero_steps = [
-    ("In grey what stays, around it the ten switches.", []),
+    (
+        "The coloured boxes have stayed since 2017. Around them: ten switches.",
+        [],
+    ),
     (
         "1 · Fused attention: the same numbers, but the table of weights is never written down.",
         ["fused", "soft"],
@@ -94,7 +99,7 @@ hero_steps = [
     ),
     (
         "3 · GQA: several heads of queries share one head of keys and values, so the cache shrinks.",
-        ["gqa", "soft"],
+        ["gqa", "kv"],
     ),
     (
         "4 · SOAP: Adam, along axes of the gradient's own.",
@@ -130,7 +135,7 @@ hero_steps = [
 def block_of_today(step=0, **traits):
     """The block, with one switch lit per step."""
     switches = ("pre", "rms", "rope", "qknorm", "fused", "off")
-    arrows = ["words -> norm -> qk -> soft -> add -> net -> out"]
+    arrows = ["words -> norm -> qk -> kv -> soft -> net -> out"]
     arrows += [
         Arrow(one, to, head=False, dashed=True)
         for to, them in {
@@ -139,7 +144,7 @@ def block_of_today(step=0, **traits):
             "soft": switches[4:],
             "net": ("swiglu", "soap"),
             "out": ("tied",),
-            "add": ("gqa",),
+            "kv": ("gqa",),
         }.items()
         for one in them
     ]
@@ -183,7 +188,7 @@ block_of_today(title="One block, ten switches")
 #
 # Two decoders read Shakespeare letter by letter: the model of 2017 and today's, equally large, on the same batches, each with the learning rate that was best for it in a sweep (part 5). **Guess:** after what share of the steps has today's model caught up with the *final* loss of the old one?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing"]
 LETTERS = len(shakespeare.vocabulary())
 SIZES = dict(words=LETTERS, width=64, heads=4, layers=3, bias=True)
 held_out = shakespeare.held_out(64, count=64)
@@ -202,6 +207,7 @@ def learn(config, steps=160, lr=8e-3, number=0, **plan):
     return model, log
 
 
+# %% tags=["nbval-ignore-output"]
 old, today = Config.vanilla_2017(**SIZES), Config.plus_plus(**SIZES)
 race = {
     "2017": learn(old, lr=8e-3),
@@ -362,10 +368,25 @@ assert b["operations"] > a["operations"]
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Fused: a third of the traffic, *more* arithmetic
-#
-# The weights are never written down. Going backwards they are computed again.
-#
-# The result is exact.
+
+# %% tags=["fragment", "hide-input"]
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 2.6))
+for ax, what, title in (
+    (axes[0], "bytes", "Bytes moved"),
+    (axes[1], "operations", "Operations"),
+):
+    ax.barh(
+        ["fused", "written out"],
+        [b[what] / a[what], 1],
+        color=[figures.COLOURS["blue"], figures.COLOURS["red"]],
+    )
+    ax.set(title=title, xlim=(0, 1.25), xticks=[0, 0.5, 1])
+axes[0].set_xlabel("share, 16,384 tokens")
+figures.show(
+    fig,
+    alt="Two pairs of bars: fused attention moves about a third of the bytes of attention that is written out, and does a sixth more operations.",
+    caption="Traffic falls, arithmetic grows. Which of the two does a GPU wait for?",
+)
 
 # %% [markdown]
 # ### SDPA, and a kernel of our own
@@ -663,9 +684,8 @@ by_hand = (
     gate * torch.sigmoid(gate) * (x @ net.wide.weight.mT)
 ) @ net.narrow.weight.mT
 print(f"largest difference {(by_hand - net(x)).abs().max().item():.0e}")
-print(
-    f"numbers: {sum(p.numel() for p in net.parameters())}, ReLU network {2 * 12 * 48}"
-)
+size = sum(p.numel() for p in net.parameters())
+print(f"{size} numbers; a ReLU network of 4 E has {2 * 12 * 48}")
 
 # %% tags=["held"]
 torch.testing.assert_close(by_hand, net(x))
@@ -814,20 +834,21 @@ mix = torch.tensor([[2.0, 0.3], [1.9, -0.3]])  # rows hang together
 gradients = mix @ torch.randn(500, 2, 3)  # (500, 2, 3)
 gram = (gradients @ gradients.mT).mean(0) / 3  # (2, 2)
 left = torch.linalg.eigh(gram)[1].flip(1)  # largest axis first
-print("before turning, mean of G Gᵀ:", gram.numpy().round(1).tolist())
-turned = (left.T @ gram @ left).numpy().round(2) + 0.0
-print("in its own axes:             ", turned.tolist())
+turned = left.T @ gram @ left
+for name, table in (("mean of G Gᵀ", gram), ("in its own axes", turned)):
+    rows = "   ".join(f"{x:5.1f} {y:5.1f}" for x, y in table.abs().tolist())
+    print(f"{name:16} {rows}")
 
 # %% [markdown]
 # Before, two entries share one message, and Adam divides both by the same size. In its own axes one direction carries nearly everything, the other next to nothing, and *each gets its own step*. The ladder below measures what that is worth.
 
 # %% tags=["held"]
-assert abs(turned[0, 1]) < 0.01 < gram[0, 1]
+assert turned[0, 1].abs() < 0.01 < gram[0, 1]
 
 # %% [markdown] tags=["deeper"]
 # ### Tied embeddings, and the ten switches as one config
 #
-# The table that reads words can also write them: a logit is the dot product of the last vector with each word's vector ([Press and Wolf 2017](https://arxiv.org/abs/1608.05859)). The paper of 2017 did so already; the list counts it, and so do we. RoPE ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) was built in [chapter 5](05_positions.ipynb). All ten are fields of one frozen dataclass, `models/modern.py`, and any mixture of them runs:
+# The table that reads words can also write them: a logit is the dot product of the last vector with each word's vector ([Press and Wolf 2017](https://arxiv.org/abs/1608.05859)). The paper of 2017 did so already; the list counts it, and so do we. RoPE ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) was built in chapter 5. All ten are fields of one frozen dataclass, `models/modern.py`, and any mixture of them runs:
 
 # %% tags=["deeper"]
 for switch in SWITCHES.values():
@@ -892,7 +913,10 @@ assert ratio < 1
 for name in climbed:
     assert len(ladder[name]["runs"]) >= 3
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## RoPE pays for nearly everything
+
+# %% tags=["fragment", "hide-input"]
 up = ["2017", *(f"+ {name}" for name in SWITCHES)]
 out = [f"++ without {name}" for name in SWITCHES]
 fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.6), sharex=True)
@@ -938,13 +962,6 @@ assert gaps["positions"] > 0.08
 assert gaps["optimiser"] > 0.02
 assert gaps["norm"] < 0
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## RoPE pays for nearly everything
-#
-# SOAP is next. Most others lie within three seeds.
-#
-# Pre-norm *costs* at three layers, and saves you at many.
-
 # %% [markdown] tags=["deeper"]
 # ### Each optimiser at its own best rate
 #
@@ -976,8 +993,20 @@ assert there < 300
 #
 # Is this a toy? **stories15M** is a Llama that Andrej Karpathy trained on [TinyStories](https://arxiv.org/abs/2305.07759): 15 million numbers, shipped here in int8. It is one setting of our config, and tells the stories that `transformers` tells with the same weights, token for token on 20 openings (`tests/unit/test_stories15m.py`).
 
-# %% tags=["slide"]
-print(teller.tell("The little robot", length=70))
+# %%
+print(textwrap.fill(teller.tell("The little robot", length=70), 72))
+
+# %% [markdown]
+# The same weights also run in your browser, in JavaScript on the same layers. A story is told already; press the button to load the model and write an opening of your own.
+
+# %% tags=["slide", "hide-input"]
+StoryTeller.shipped(
+    "Once upon a time",
+    layer=4,
+    head=2,
+    title="stories15M, with every head in sight",
+    caption="Look for the sink in layer 4, head 2, and at how surely the next word is known inside a name. With the model loaded: what does a temperature of 1.5 do to the story?",
+)
 
 # %% [markdown]
 # One set of blocks now runs three published models. Side by side, as configs:
@@ -1282,9 +1311,11 @@ def my_cache_bytes(layers, kv_heads, head_width, context, batch, item):
 check("10.6", my_cache_bytes)
 
 # %% [markdown]
-# ### GPU exercise
+# ### On a GPU, and the capstone
 #
 # [FlashAttention at full size](gpu_10_flash_attention.ipynb): the Triton kernel beside SDPA, time and memory against the number of tokens.
+#
+# [Your own model](capstone_your_own_model.ipynb) ★★★: put the functions you wrote in this course together into a model that loads the published weights and tells the same story. It also says how the same training script runs on many GPUs.
 
 # %% [markdown] tags=["slide"]
 # ## 8 · Takeaways

@@ -80,6 +80,7 @@ def ours(q, k, v):
     return flash_attention(q, k, v, causal=True)
 
 
+# %%
 WAYS = {"explicit": explicit, "SDPA": sdpa, "our Triton kernel": ours}
 place = gpu.place
 

@@ -1,6 +1,6 @@
 // Learning curves of many runs: two chosen ones with the band of their seeds, the others behind them.
 import { array, choice, frame, make, nice, shorten } from "./kit.js";
-import { chart, letter, roundTicks } from "./chart.js";
+import { chart, letter } from "./chart.js";
 
 /** Mean and range over the seeds, and where the second run passes the last loss of the first. */
 export function compute({ curves, shape, steps, seconds, first, second }) {
@@ -30,6 +30,12 @@ export function compute({ curves, shape, steps, seconds, first, second }) {
     time: passed * seconds[second],
     budget: last * seconds[first],
   };
+}
+
+/** Round decimal numbers from 0 up, at most seven. */
+function ticks(last) {
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((s) => last / s <= 6) ?? 5000;
+  return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
 }
 
 function words(now, first, second) {
@@ -99,7 +105,7 @@ function render(context) {
       x: [0, last * 1.02],
       y: [low, high],
       yTicks,
-      xTicks: roundTicks(last),
+      xTicks: ticks(last),
       xName: timed ? "CPU seconds of training" : "steps",
       label: `Held-out loss of ${names[a]} and ${names[b]}`,
     });

@@ -249,9 +249,17 @@ bytes_by_hand = Exercise(
 )
 
 
+def one_number(answer: Answer, *given: int) -> None:
+    """A plain number, or a tensor without axes; then the right one."""
+    seen = answer(*given)
+    if isinstance(seen, Tensor) and seen.dim():
+        raise Mistake(f"`{answer.name}` returned {a_kind_of(seen)}, expected a number of bytes.")
+    answer.must_match(*given)
+
+
 @bytes_by_hand.property
 def llama_2_of_70_billion(answer: Answer) -> None:
-    answer.must_match(80, 8, 128, 4096, 3, 2)
+    one_number(answer, 80, 8, 128, 4096, 3, 2)
 
 
 @bytes_by_hand.property
@@ -275,7 +283,7 @@ block_by_hand = Exercise(
 
 @block_by_hand.property
 def a_block_of_32_by_32(answer: Answer) -> None:
-    answer.must_match(32, 32, 64)
+    one_number(answer, 32, 32, 64)
 
 
 @block_by_hand.property

@@ -14,6 +14,7 @@ from attnlab.widgets.gradient_through_time import GradientThroughTime
 from attnlab.widgets.head_grid import HeadGrid
 from attnlab.widgets.kv_cache import KVCacheCalculator
 from attnlab.widgets.ladder_explorer import LadderExplorer
+from attnlab.widgets.memory_budget import MemoryBudget
 from attnlab.widgets.norm_axes import NormAxes
 from attnlab.widgets.online_softmax import OnlineSoftmax
 from attnlab.widgets.patch_attention import PatchAttention
@@ -50,6 +51,7 @@ __all__ = [
     "HeadGrid",
     "KVCacheCalculator",
     "LadderExplorer",
+    "MemoryBudget",
     "NormAxes",
     "OnlineSoftmax",
     "PatchAttention",

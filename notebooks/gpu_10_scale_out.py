@@ -217,6 +217,7 @@ dist.destroy_process_group()
 """
 
 
+# %% tags=["plumbing"]
 def torchrun(processes):
     """The last loss, over all processes."""
     with tempfile.TemporaryDirectory() as folder:

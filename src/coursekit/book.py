@@ -104,6 +104,8 @@ def contents(chapters: list[Chapter], others: Sequence[str] = ()) -> str:
         if not chapter.gpu:
             below = [{"file": c.stem} for c in chapters if c.gpu and c.number == chapter.number]
             entries.append({"file": chapter.stem, **({"sections": below} if below else {})})
+    numbers = {chapter.number for chapter in chapters if not chapter.gpu}
+    entries += [{"file": c.stem} for c in chapters if c.gpu and c.number not in numbers]
     entries += [{"file": page} for page in others]
     return yaml.safe_dump(
         {"format": "jb-book", "root": "index", "chapters": entries}, sort_keys=False

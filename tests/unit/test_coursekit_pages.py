@@ -335,6 +335,8 @@ def test_two_gpu_notebooks_are_two_entries_and_two_cards(chapters: list[Chapter]
     below = yaml.safe_load(book.contents([*chapters, second]))["chapters"][0]["sections"]
     assert below == [{"file": "gpu_03_more"}, {"file": "gpu_03_second"}]
     assert landing.cards([*chapters, second]).count('class="card-gpu"') == 2
+    alone = yaml.safe_load(book.contents([second]))["chapters"]
+    assert alone == [{"file": "gpu_03_second"}], "a page before its chapter is written"
 
 
 def test_first_page_tells_what_is_there_and_what_is_not(

@@ -30,10 +30,9 @@ def examples() -> list[LiveFigure]:
         x=x, y=y, z=z, text=words, mode="markers+text", marker_color=palette.colour("query")
     )
     bars = go.Bar(x=["a", "b", "c"], y=[1.5, 2.5, 0.5], marker_color=palette.colour("value"))
-    return [
-        figures.interactive(go.Figure(cloud), alt="Seven words in space."),
-        figures.interactive(go.Figure(bars), alt="Three bars.", shape=0.4),
-    ]
+    three = figures.interactive(go.Figure(bars), alt="Three bars.", shape=0.4)
+    three.point = 1
+    return [figures.interactive(go.Figure(cloud), alt="Seven words in space."), three]
 
 
 def rogue(words: list[str]) -> LiveFigure:

@@ -111,10 +111,15 @@ function look(figure, layout, size) {
 
 function render(context) {
   const { model } = context;
-  const chart = model.get("chart"), points = model.get("points");
+  let chart, points, solid; // from Python, until it changes them
+  function read() {
+    chart = model.get("chart");
+    points = model.get("points");
+    solid = chart.data.some((trace) => ["scatter3d", "surface", "mesh3d"].includes(trace.type));
+  }
+  read();
   const words = () => points[model.get("point")]?.[2] ?? "";
   const figure = frame(context, { name: "plotly", numbers: () => ({ point: model.get("point"), words: words() }) });
-  const solid = chart.data.some((trace) => ["scatter3d", "surface", "mesh3d"].includes(trace.type));
   const poster = context.fallback?.querySelector("img") ??
     make("img.al-poster", { alt: model.get("alt"), src: `data:image/png;base64,${model.get("poster")}` });
   const place = make("div.al-pl-chart", {}, poster), readout = make("div.al-readout");
@@ -160,8 +165,8 @@ function render(context) {
     return [...made, { ...at, type, mode: "markers", marker, showlegend: false, hoverinfo: "skip" }];
   }
   function draw() {
-    const now = model.get("point");
-    walk.value = now;
+    walk.querySelector("input").max = String(points.length - 1);
+    walk.value = model.get("point");
     readout.textContent = words() || "Hover over a point, or choose one with the slider.";
     if (!plotly || gone || !(place.clientWidth > 0)) return;
     const layout = look(figure, chart.layout, place.clientWidth);
@@ -173,6 +178,7 @@ function render(context) {
   }
   draw();
   figure.on("point", () => figure.schedule(draw));
+  figure.on(["chart", "points", "shape"], () => { read(); figure.schedule(draw); });
   figure.onTheme(() => figure.schedule(draw));
   figure.onResize((width) => { if (Math.abs(width - wide) > 1) { wide = width; draw(); } });
   whenNear(figure, place, async () => {

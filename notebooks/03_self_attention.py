@@ -13,32 +13,11 @@
 # %% [markdown]
 # # 3 · Self-attention
 #
-# In chapter 2 a decoder learned to look back at the words of a sentence. But the words themselves were still read
-# one after the other, by an RNN. This chapter takes the RNN away. What is left is attention alone: **every word looks
-# at every other word, directly, in one step**.
+# Chapter 2 let a decoder look back at the words of a sentence, but the words were still read one after the other, by an RNN. Take the RNN away: **every word looks at every other word, directly, in one step**.
 #
-# At the end you can
-#
-# - write self-attention in four lines, and say why each line is there;
-# - explain queries, keys and values without saying "magic", and why the scores are divided by √d;
-# - hide the future with a mask, and catch a mask that leaks;
-# - say what self-attention costs, and when an RNN or a convolution is cheaper.
-#
-# The chapter has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, experiments,
-# a popular mistake, exercises, and a summary. Run the cells as you read, and change things. Nothing can break.
+# **Question:** *dog bites man*. How can *bites* find out who bites? Step through the picture; the row to watch is the second one.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# # Self-attention
-#
-# attnlab · chapter 3
-#
-# Every word looks at every other word, directly, in one step.
-
-# %% [markdown] tags=["notes"]
-# 45 minutes. Four acts: why (8 min), the mechanism by hand and live (15 min), √d and masks (10 min), real sentences and cost (10 min). Two
-# minutes for the quiz at the end. All figures are live: drag them while you talk.
-
-# %%
+# %% tags=["setup"]
 import math
 import time
 
@@ -49,7 +28,7 @@ from torch import nn
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnlab import figures, masks
+from attnlab import figures, masks, palette
 from attnlab.attention import attention, weights
 from attnlab.checks import check
 from attnlab.layers import split
@@ -64,9 +43,92 @@ from attnlab.widgets import (
     ScaleHistogram,
     SoftmaxTemperature,
 )
+from attnlab.widgets.diagram import Arrow, Diagram, Matrix, Step
 
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Self-attention
+#
+# attnlab · chapter 3
+#
+# Every word looks at every other word, directly, in one step.
+
+# %% [markdown] tags=["notes"]
+# 45 minutes. Four acts: why (8 min), the mechanism by hand and live (15 min), √d and masks (10 min), real sentences and cost (10 min). Two
+# minutes for the quiz at the end. All figures are live: drag them while you talk.
+
+# %% tags=["slide", "hide-input"]
+words = ["dog", "bites", "man"]
+x = torch.tensor([[1.0, 0, -1], [0, 1, 0], [1, 0, 1]])  # noun? verb? place
+ask = torch.tensor([[0.0, 2, 0], [2, 0, -2], [0, 0, 0]])
+q, k, v = x @ ask, x, x @ torch.tensor([[0.5, 0.5], [0, 0], [-0.5, 0.5]])
+s = q @ k.T / math.sqrt(3)
+Diagram(
+    [
+        Matrix("X", values=x, rows=words, at=(0, 0)),
+        Matrix("Q", values=q, at=(1, 0), colour="query"),
+        Matrix("K", values=k, at=(1, 1), colour="key"),
+        Matrix("V", values=v, at=(3, 1), colour="value"),
+        Matrix("S", "scores", values=s, digits=1, at=(2, 0)),
+        Matrix("A", "weights", values=s.softmax(-1), at=(3, 0)),
+        Matrix("O", values=s.softmax(-1) @ v, at=(4, 0)),
+    ],
+    arrows=[
+        "X -> Q: ask",
+        "X -> K: be found",
+        Arrow("X", "V", "hand over", via=("below", "right")),
+        "Q -> S",
+        "K -> S",
+        "S -> A",
+        "A -> O",
+        "V -> O",
+    ],
+    steps=[
+        Step(
+            "One row per word: is it a noun, is it a verb, where does it stand?",
+            lit=["X"],
+        ),
+        Step(
+            "A query says what a word looks for. bites asks for a noun (2) that stands first (−2).",
+            lit=["X", "Q"],
+        ),
+        Step(
+            "A key says how a word can be found. Here it is the word's own description.",
+            lit=["X", "K"],
+        ),
+        Step(
+            "Each query meets each key: row bites, column dog is the largest score.",
+            lit=["Q", "K", "S"],
+        ),
+        Step(
+            "A softmax turns each row of scores into shares that add up to 1.",
+            lit=["S", "A"],
+        ),
+        Step(
+            "A value is what a word hands over: (1, 0) for the first noun, (0, 1) for the last.",
+            lit=["X", "V"],
+        ),
+        Step(
+            "Each word mixes the values by its shares: bites receives mostly what dog handed over.",
+            lit=["A", "V", "O"],
+        ),
+    ],
+    title="Self-attention in one look",
+    caption="Queries, keys and values are three views of the same words. The numbers are those of part 2.",
+)
+
+# %% [markdown] tags=["notes"]
+# Step through it, and stop at the scores: who has the largest one in the row of *bites*, and why? Part 2 derives every matrix.
+
+# %% [markdown]
+# At the end you can
+#
+# - write self-attention in four lines, and say why each line is there;
+# - explain queries, keys and values without saying "magic", and why the scores are divided by √d;
+# - hide the future with a mask, and catch a mask that leaks;
+# - say what self-attention costs, and when an RNN or a convolution is cheaper.
 
 # %% [markdown]
 # ## 1 · The question
@@ -81,7 +143,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # **Guess first:** what is the cosine between the two vectors of *bank*?
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## Two banks, one vector
 #
 # - I sat on the **bank** of the river.
@@ -89,7 +151,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # An embedding table has one row per word. How far apart are the two vectors of *bank*?
 
-# %%
+# %% tags=["plumbing"]
 tokenizer, encoder = minilm()
 table = encoder.words.weight  # (30522 words, 384)
 
@@ -121,14 +183,14 @@ print(f"cosine: {F.cosine_similarity(river, money, dim=0):.4f}")
 # A video shop writes down where its films are. The note `F2` says that film F is on shelf 2. After all the notes come
 # the questions: `F?` asks for the shelf of F. There are 12 titles and 4 shelves.
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## A video shop
 #
 # `F2`: film F is on shelf 2. Then the questions: `F?`
 #
 # What are the answers on this tape?
 
-# %%
+# %% tags=["plumbing"]
 TITLES, SHELVES = 12, 4
 ASK = SHELVES  # stands in a question where a note has its shelf
 
@@ -154,6 +216,7 @@ def spell(titles, shelves):
     return ["ABCDEFGHIJKL"[t] + "0123?"[s] for t, s in pairs]
 
 
+# %%
 seed(0)
 titles, shelves, answers, _ = tapes(1, films=5)
 print(*spell(titles, shelves), "  answers:", *answers[0].tolist())
@@ -172,7 +235,7 @@ print(*spell(titles, shelves))
 # place. The mixer is the only part that lets tokens talk. Today it is the GRU of chapter 1.
 
 
-# %%
+# %% tags=["plumbing"]
 class Reader(nn.Module):
     """Embed the tokens, mix them, answer at every place."""
 
@@ -197,7 +260,7 @@ class Recurrent(nn.Module):
         return self.gru(x)[0]  # the state after each token
 
 
-# %%
+# %% tags=["plumbing"]
 BATCH = 128  # tapes a step
 
 
@@ -234,7 +297,7 @@ def curve(model):
 # %% [markdown]
 # **Guess first:** the GRU has a state of 48 numbers and about 15 thousand parameters. It sees 77 thousand tapes. Out of 12 films, how many does it remember?
 #
-# For comparison we also measure a lazy answer: always say the shelf that this tape mentions most often.
+# The plot also shows a lazy answer: always say the shelf that this tape mentions most often.
 
 # %% tags=["nbval-ignore-output"]
 SIZES = [2, 4, 6, 8, 10, 12]
@@ -242,8 +305,18 @@ STEPS = {"GRU": 600}
 seed(0)
 gru = train(Reader(48, Recurrent(48)), STEPS["GRU"], rate=2e-2)
 gru_curve = curve(gru)
+print(f"{sum(p.numel() for p in gru.parameters()):,} parameters")
+print(
+    f"right answers: {gru_curve[0]:.1f} with 2 films, {gru_curve[-1]:.1f} with 12"
+)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## How many films does a GRU remember?
+#
+# 48 numbers of state, 15 thousand parameters, 77 thousand tapes. Guess: out of 12?
 
 
+# %% tags=["fragment", "hide-input"]
 def commonest(films, batch=1000):
     """How often a tape's most frequent shelf is the right answer."""
     _, shelves, answers, _ = tapes(batch, films)
@@ -253,25 +326,37 @@ def commonest(films, batch=1000):
 
 
 lazy_curve = [commonest(films) for films in SIZES]
-print("films on the tape:   ", *(f"{films:5d}" for films in SIZES))
-print("GRU, right answers:  ", *(f"{share:5.2f}" for share in gru_curve))
-print("lazy, right answers: ", *(f"{share:5.2f}" for share in lazy_curve))
+fig, ax = plt.subplots(figsize=(8, 3.1))
+ax.plot(
+    SIZES, gru_curve, "s-", color=palette.colour("fixed context"), label="GRU"
+)
+ax.plot(SIZES, lazy_curve, ":", color="grey", label="commonest shelf")
+ax.set(
+    xlabel="films on the tape",
+    ylabel="right answers",
+    ylim=(0, 1.05),
+    xticks=SIZES,
+)
+ax.legend(loc="lower left")
+figures.show(
+    fig,
+    alt="Right answers of the GRU against the number of films: nearly all with two films, "
+    "falling steadily to about two thirds with twelve, above the lazy answer everywhere.",
+    caption="Each further film makes the GRU worse. The dotted line always says the tape's commonest shelf.",
+)
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## How many films does a GRU remember?
-#
-# 48 numbers of state, 15 thousand parameters, 77 thousand tapes. Guess: out of 12?
-
-# %% tags=["fragment", "slides-only", "hide-input"]
-print("films on the tape:   ", *(f"{films:5d}" for films in SIZES))
-print("GRU, right answers:  ", *(f"{share:5.2f}" for share in gru_curve))
-print("lazy, right answers: ", *(f"{share:5.2f}" for share in lazy_curve))
-
-# %%
-numbers = sum(p.numel() for p in gru.parameters())
-print(f"{numbers:,} parameters, {STEPS['GRU'] * BATCH:,} tapes")
-print("GRU, 2 films: at least 0.9 right:", gru_curve[0] >= 0.9)
-print("GRU, 12 films: at most 0.75 right:", gru_curve[-1] <= 0.75)
+# %% tags=["held"]
+assert gru_curve[0] >= 0.9
+assert gru_curve[-1] <= 0.75
+assert all(gru_curve[i + 1] <= gru_curve[i] + 0.02 for i in range(5))
+assert all(g > lazy for g, lazy in zip(gru_curve, lazy_curve))
+parameters = sum(p.numel() for p in gru.parameters())
+assert abs(parameters - 15_000) < 750
+assert abs(STEPS["GRU"] * BATCH - 77_000) < 500
+seed(0)  # nearly four times the parameters solve it
+large = train(Reader(96, Recurrent(96)), steps=600, rate=1e-2)
+assert 3.5 < sum(p.numel() for p in large.parameters()) / parameters < 4
+assert right_answers(large, 12)[0].mean() >= 0.95
 
 # %% [markdown] tags=["notes"]
 # The GRU is not stupid: with two films it is nearly perfect, and it beats the lazy answer everywhere. It has to learn to file notes in one vector that every further
@@ -362,13 +447,6 @@ print(f"soft answer: {(shares @ v).item():.1f} minutes")
 # The hard look-up is a limit of the soft one. Divide the scores by a temperature $\tau$ before the softmax: a cold softmax ($\tau \ll 1$) picks the
 # winner, a hot one ($\tau \gg 1$) takes the plain mean.
 
-# %%
-for temperature in (0.1, 1.0, 10.0, 1000.0):
-    shares = (scores / temperature).softmax(dim=-1)
-    answer = (shares @ v).item()
-    best = shares.max()
-    print(f"τ = {temperature:6}: best share {best:.2f}, answer {answer:.1f}")
-
 # %% [markdown]
 # Why not always hard? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells
 # $q$ in which direction to move. The soft answer changes with every score.
@@ -379,7 +457,7 @@ for temperature in (0.1, 1.0, 10.0, 1000.0):
 #
 # | chapter 2 | its job there | here | shape for all at once |
 # |---|---|---|---|
-# | $s_{t-1}$, decoder state | asks: what do I need for the next word? | query $q$ | $Q$: $(L, D)$ |
+# | $s_t$, decoder state | asks: what do I need for the next word? | query $q$ | $Q$: $(L, D)$ |
 # | $h_i$, encoder state | is compared with the question | key $k$ | $K$: $(S, D)$ |
 # | $h_i$, the same vector again | is what gets copied | value $v$ | $V$: $(S, D_v)$ |
 # | $c_t = \sum_i \alpha_{ti} h_i$, context | the mixture | output $o$ | $O$: $(L, D_v)$ |
@@ -393,7 +471,7 @@ for temperature in (0.1, 1.0, 10.0, 1000.0):
 #
 # | chapter 2 | job | now |
 # |---|---|---|
-# | $s_{t-1}$ | asks | query $q$ |
+# | $s_t$ | asks | query $q$ |
 # | $h_i$ | is compared | key $k$ |
 # | $h_i$ again | is copied | value $v$ |
 # | $c_t$ | the mixture | output $o$ |
@@ -419,9 +497,13 @@ for temperature in (0.1, 1.0, 10.0, 1000.0):
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Step 1: $Y = \operatorname{softmax}(XX^\top)\,X$
 #
-# *dog bites man*: noun? verb? place? Every token is its own query, key and value.
+# *dog bites man*: every token is its own query, key and value. Words mix, with no RNN. But
+#
+# - there is nothing to learn: no parameters
+# - every word likes itself best
+# - the scores are symmetric
 
-# %% tags=["fragment"]
+# %%
 words = ["dog", "bites", "man"]
 x = torch.tensor([[1.0, 0, -1], [0, 1, 0], [1, 0, 1]])  # (3, 3)
 
@@ -443,35 +525,26 @@ print("weights", scores.softmax(dim=-1), sep="\n")
 #
 # $$S = (XU)(XU)^\top = X\,U U^\top X^\top, \qquad S^\top = S .$$
 #
-# **Question:** can any $U$ make the scores unsymmetric? The algebra says no. Let us also ask a thousand random ones.
+# *Who looks at whom* has a direction: the verb needs to know who bites; the dog does not need the verb in the same way. A symmetric table has no way to say so. Trained to let each word look at the word before it, one shared matrix ends at a third each, a pure guess; two matrices solve it (the fold shows both).
 
-# %%
+# %% [markdown] tags=["deeper"]
+# ### A staircase by Escher
+#
+# Can any $U$ make the scores unsymmetric? The algebra says no. Let us also ask a thousand random ones.
+
+# %% tags=["deeper"]
 seed(0)
 U = torch.randn(1000, 3, 3)  # a thousand matrices
 S = (x @ U) @ (x @ U).mT  # (1000, 3, 3)
 print("any unsymmetric?", bool(((S - S.mT).abs() > 1e-4).any()))
 
-# %% [markdown]
-# Why does it matter? Because *who looks at whom* has a direction. The verb needs to know who bites; the dog does not need the verb in the same way.
-# A symmetric table has no way to say so: as loud as *bites* calls *dog*, *dog* must call *bites*.
-#
-# Here is the hardest small case. Let every word look at the word before it, and the first one at the last: *dog* → *man* → *bites* → *dog*. With
-# symmetric scores this is a staircase by Escher: $s_{dm} > s_{db}$ (the dog prefers the man), $s_{mb} > s_{md}$ and
-# $s_{bd} > s_{bm}$. As $s_{ij} = s_{ji}$, that reads $s_{dm} > s_{db} = s_{bd} > s_{bm} = s_{mb} > s_{md} = s_{dm}$. No numbers do that.
+# %% [markdown] tags=["deeper"]
+# Here is the hardest small case. Let every word look at the word before it, and the first one at the last: *dog* → *man* → *bites* → *dog*. With symmetric scores this is a staircase by Escher: $s_{dm} > s_{db}$ (the dog prefers the man), $s_{mb} > s_{md}$ and $s_{bd} > s_{bm}$. As $s_{ij} = s_{ji}$, that reads $s_{dm} > s_{db} = s_{bd} > s_{bm} = s_{mb} > s_{md} = s_{dm}$. No numbers do that.
 #
 # Let gradient descent try, once with a shared matrix and once with two matrices.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## Step 2: one learned matrix
-#
-# $$S = (XU)(XU)^\top = S^\top$$
-#
-# Let each word look at the word before it: dog → man → bites → dog.
-#
-# $$s_{dm} > s_{db} = s_{bd} > s_{bm} = s_{mb} > s_{md} = s_{dm}$$
 
-
-# %%
+# %% tags=["deeper"]
 def learn_to_look_back(shared, steps=300):
     """Fit the matrices; return the three weights that should be 1."""
     seed(0)
@@ -493,6 +566,16 @@ look_two = learn_to_look_back(shared=False)
 print("one shared matrix:", look_shared)
 print("two matrices:     ", look_two)
 
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Step 2: one learned matrix
+#
+# $$S = (XU)(XU)^\top = S^\top$$
+#
+# Let each word look at the word before it: dog → man → bites → dog.
+#
+# $$s_{dm} > s_{db} = s_{bd} > s_{bm} = s_{mb} > s_{md} = s_{dm}$$
+
+
 # %% tags=["fragment", "slides-only", "hide-input"]
 print("learned, one shared matrix:", look_shared)
 print("learned, two matrices:     ", look_two)
@@ -501,8 +584,6 @@ print("learned, two matrices:     ", look_two)
 # A third each: with a shared matrix the best it can do is to guess. With two matrices it is solved. Exercise 3.5 asks for such matrices on paper, for a week of days.
 
 # %% [markdown]
-# With a shared matrix the best answer is a third each, a pure guess. With two matrices the weights are nearly 1.
-#
 # ### Step 3: three matrices, three jobs
 #
 # So every job gets its own learned matrix:
@@ -520,7 +601,7 @@ print("learned, two matrices:     ", look_two)
 # | $QK^\top$ | $(L, L)$ | $(3, 3)$ | row $i$, column $j$: how much $i$ wants $j$ |
 # | $V$, $O$ | $(L, D_v)$ | $(3, 2)$ | what each token hands over; what each receives |
 #
-# The √D comes from part 4; take it as given for a moment. We choose the matrices by hand, so that we know what they mean.
+# The √D comes from part 4; take it as given for a moment. (A layer in a library often adds a bias to each projection; we leave it out.) We choose the matrices by hand, so that we know what they mean.
 # Nouns look for a verb. The verb looks for a noun that stands early: it asks *who does it?*
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -534,7 +615,7 @@ print("learned, two matrices:     ", look_two)
 # - $W_k$: how to be found
 # - $W_v$: what to hand over
 
-# %%
+# %% tags=["plumbing"]
 ask = [
     [0.0, 2, 0],  # a noun asks for a verb
     [2, 0, -2],  # a verb asks for a noun, and one that stands first
@@ -546,8 +627,7 @@ w_q = torch.tensor(ask)  # (3, 3)
 w_k = torch.eye(3)  # (3, 3): a key says what its token is
 w_v = torch.tensor(hand_over)  # (3, 2)
 q, k, v = x @ w_q, x @ w_k, x @ w_v  # (3, 3), (3, 3), (3, 2)
-print("q", q, sep="\n")
-print("v", v, sep="\n")
+print("query of bites:", q[1].tolist())
 
 # %% [markdown]
 # Check one row by hand. The query of *bites* is $(2, 0, -2)$. Its scores are $2 \cdot 1 + (-2)(-1) = 4$ with *dog*, $0$ with itself, and $2 \cdot 1 + (-2) \cdot 1 = 0$ with *man*.
@@ -557,9 +637,15 @@ print("v", v, sep="\n")
 scores = q @ k.T  # (3, 3)
 alpha = (scores / math.sqrt(3)).softmax(dim=-1)  # (3, 3)
 o = alpha @ v  # (3, 2)
-print("scores", scores, sep="\n")
-print("weights", alpha, sep="\n")
-print("outputs", o, sep="\n")
+print("bites, scores ", scores[1])
+print("bites, weights", alpha[1])
+print("bites, output ", o[1])
+
+# %% tags=["held"]
+assert torch.allclose(look_shared, torch.full((3,), 1 / 3), atol=0.01)
+assert look_two.min() > 0.99
+assert torch.allclose(o[1], torch.tensor([0.83, 0.08]), atol=0.005)
+assert abs(alpha[0, 1] - 0.61) < 0.005
 
 # %% [markdown]
 # Read the row of *bites*. It gives 0.83 of its attention to *dog*, and its output is (0.83, 0.08): *the first noun does it, the last one does not*. The vector of the verb now
@@ -588,20 +674,20 @@ figures.show(
     caption="Scores, row looks at column. Look at the mirror image along the diagonal: only the right table breaks it.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### From cosine to the scaled dot product
 #
 # A score should say how well two vectors match. The textbook measure is the cosine, $\cos(q, k) = q \cdot k / (\lVert q \rVert \lVert k \rVert)$. It lies between −1 and 1, and that is its problem inside
 # a softmax. Suppose one key is a perfect match (1) and all others are as bad as can be (−1). **Guess:** with 100 keys, which share does the perfect match get?
 
-# %%
+# %% tags=["deeper"]
 for keys in (3, 10, 100, 1000):
     scores = torch.full((keys,), -1.0)
     scores[0] = 1.0  # a perfect match, and the rest as bad as can be
     share = scores.softmax(dim=-1)[0]
     print(f"{keys:5d} keys: the perfect match gets {share:.2f}")
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # With scores that cannot leave $[-1, 1]$ nobody can be heard in a crowd. So we drop the division by the lengths and keep the plain dot product. Now the network can
 # speak up: a longer query or key makes larger scores. But the lengths grow with the number of dimensions too, whether the network wants it or not.
 # The cure is the constant $1/\sqrt{D}$, and part 4 measures why. Chapter 10 brings the cosine back, with a learned temperature: QK-norm ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
@@ -619,7 +705,7 @@ for keys in (3, 10, 100, 1000):
 # - Click a cell of the *masked* table to forbid it. Forbid *bites* → *dog*: where does its attention go?
 # - Type *man bites dog*. Whom does *bites* look at, and why is that wrong? (The place is a number in $X$ and moved with the word: swap −1 and 1 yourself. A new word gets numbers made from its letters, without a meaning; write your own.)
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["hide-input"]
 AttentionWorkbench(
     tokens=words,
     x=x,
@@ -631,15 +717,24 @@ AttentionWorkbench(
 )
 
 # %% [markdown] tags=["notes"]
-# Flip the sign of the −2 in the verb's row of W_q: bites now asks for the last noun. Then set all of W_q to zero: every row becomes a plain mean. Then the causal mask.
+# On the page the workbench has these numbers to edit. Flip the sign of the −2 in the verb's row of W_q: bites now asks for the last noun. Set all of W_q to zero: every row becomes a plain mean.
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### Hot and cold
 #
 # The four films and the wish *something funny in space*. Drag the temperature from 0.1 to 10, then drag a score. Look for the point where the winner takes
 # nearly everything, and for the point where the wish no longer matters.
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["deeper"]
+matches = torch.tensor([3.0, 0, 2, 2])
+minutes = torch.tensor([90.0, 120, 100, 110])
+for temperature in (0.1, 1.0, 10.0, 1000.0):
+    shares = (matches / temperature).softmax(dim=-1)
+    print(
+        f"τ = {temperature:6}: best share {shares.max():.2f}, answer {shares @ minutes:.1f}"
+    )
+
+# %% tags=["slide", "hide-input", "deeper"]
 SoftmaxTemperature(
     labels=films,
     scores=[3.0, 0.0, 2.0, 2.0],
@@ -654,7 +749,7 @@ SoftmaxTemperature(
 # Queries and keys with random entries (mean 0, variance 1) and $d$ dimensions. **Guess first:** when $d$ grows from 16 to 256, what happens to the spread of $q \cdot k$? Then drag
 # $d$, and watch the histogram on one side and the softmax over 16 keys on the other. Switch *scaled* on and drag again.
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["hide-input"]
 ScaleHistogram(
     dims=64,
     scaled=False,
@@ -662,32 +757,20 @@ ScaleHistogram(
     caption="Unscaled, the softmax turns into a winner-takes-all as d grows. Scaled, nothing moves.",
 )
 
-# %% [markdown] tags=["notes"]
-# Ask for a guess before dragging. Then d = 4, 64, 1024 unscaled, and the same scaled. The measured table comes next.
-
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### A real map, and masks
 #
-# The first layer of the encoder, all 12 heads, on a sentence you know. (A head is one attention with its own three matrices; chapter 4 is about having several.)
-#
-# `record` looks over the model's shoulder: while the block runs, every attention in it writes its weights down, under the name of the layer. Outside of the block nothing is kept, and the outputs
-# are the same with and without it. It works for every model of this course.
-
-# %%
-tokens, numbers = read("The cat sat on the mat because it was tired.")
-with record(encoder) as maps:
-    encoder(numbers)
-for name, seen in maps.items():
-    print(f"{name}: {tuple(seen.shape)}")  # texts, heads, queries, keys
-
-# %% [markdown]
-# Here are the weights of the first layer. Temperature and masks act on them in your browser.
+# The first layer of the encoder, all 12 heads, on a sentence you know. (A head is one attention with its own three matrices; chapter 4 is about having several.) `record` looks over the model's shoulder: while the block runs, every attention in it writes its weights down. Temperature and masks act on them in your browser.
 #
 # - Go through the heads. One of them looks at the word before, and at nothing else. Which one?
 # - Choose the *causal* mask. **Question:** why does the first row become a single 1, in every head? And why does the head you just found not care?
-# - Draw a mask yourself: click on cells. A row still adds up to 1. Where did the weight go?
 
-# %% tags=["hide-input"]
+# %% tags=["deeper"]
+tokens, numbers = read("The cat sat on the mat because it was tired.")
+with record(encoder) as maps:
+    encoder(numbers)
+
+# %% tags=["hide-input", "deeper"]
 AttentionHeatmap(
     maps=maps["encoder.layers.0.self_attention"],
     tokens=tokens,
@@ -695,14 +778,14 @@ AttentionHeatmap(
     caption="Row: the token that looks. Column: the token that is looked at.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # <details><summary>Answers</summary>
 #
 # Head 2 looks at the word before: the cell below measures it. Under a causal mask the first token may look only at itself, and whatever its score is, a softmax over one key is 1. Head 2 looks back anyway, so the mask takes nothing from it.
 #
 # </details>
 
-# %%
+# %% tags=["deeper"]
 first = maps["encoder.layers.0.self_attention"][0]  # (12, L, L)
 one_back = first.diagonal(offset=-1, dim1=-2, dim2=-1)
 share, head = one_back.mean(-1).max(dim=0)  # the best of 12 heads
@@ -714,13 +797,26 @@ print(f"head {head} gives {share:.2f} of its attention to the token before")
 # Three ways to let tokens talk: an RNN, a convolution of width 3, self-attention. Pick two tokens and count the arrows from one to the other. Move them apart and see which number
 # grows. **Question:** what does *dilated* change, and what does it not change?
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["held"]
+assert int(head) == 2
+assert share > 0.99
+
+# %% tags=["hide-input"]
 PathLength(
     n=10,
     kernel=3,
     title="Path length",
     caption="Every arrow on the way is a step on which a signal, or a gradient, can fade.",
 )
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## How many steps from one word to another?
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+PathLength(n=6, kernel=3)
+
+# %% [markdown] tags=["notes"]
+# Choose the first and the last token: five steps, a few layers, one step.
 
 # %% [markdown]
 # <details><summary>Answer</summary>
@@ -729,12 +825,12 @@ PathLength(
 #
 # </details>
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### Before you go on
 #
 # Three questions about what comes next. Guess; you will measure the answers.
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "deeper"]
 Quiz(
     [
         {
@@ -805,7 +901,7 @@ Quiz(
 #
 # $$\underbrace{O}_{(B,\,L,\,D_v)} = \operatorname{softmax}\!\Big(\underbrace{Q}_{(B,\,L,\,D)}\;\underbrace{K^\top}_{(B,\,D,\,S)} \big/ \sqrt{D}\,\Big)\underbrace{V}_{(B,\,S,\,D_v)}$$
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-code"]
 # ## Four lines
 
 
@@ -821,7 +917,7 @@ def our_attention(q, k, v):
 # %% [markdown]
 # Is it right? Compare it with the course's library and with PyTorch's fused kernel, on sizes that are all different, so that no transposition can hide.
 
-# %% tags=["fragment"]
+# %%
 seed(0)
 q, k, v = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(2, 7, 6)
 ours = our_attention(q, k, v)
@@ -856,7 +952,7 @@ print("the numbers of part 2 are the library's numbers")
 # and for $\alpha = (1, 0, \dots, 0)$ it is zero in every entry. No slope, no learning. Measure all three, with 2000 queries and 16 keys each.
 
 
-# %%
+# %% tags=["plumbing"]
 def spread(d, scaled, queries=2000, keys=16):
     """Scores' variance; mean best weight; mean ‖J‖; share below 0.01."""
     seed(2)
@@ -873,26 +969,33 @@ def spread(d, scaled, queries=2000, keys=16):
     return scores.var().item(), *means
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 WIDTHS = [4, 16, 64, 256, 1024]
 plain = {d: spread(d, scaled=False) for d in WIDTHS}
 scaled = {d: spread(d, scaled=True) for d in WIDTHS}
-print("          ------- q·k -------    ----- q·k / √d ----")
-print("    d     var.   best   slope     var.   best   slope")
-for d in WIDTHS:
-    (var, best, slope, _), (var_s, best_s, slope_s, _) = plain[d], scaled[d]
-    print(f"{d:5d} {var:8.0f} {best:6.2f} {slope:7.2f}", end="")
-    print(f"  {var_s:7.1f} {best_s:6.2f} {slope_s:7.2f}")
+for d in (64, 1024):
+    print(f"d = {d:4}: variance {plain[d][0]:.0f}, scaled {scaled[d][0]:.1f}")
 flat = plain[1024][3]
 print(f"q·k at d = 1024: {flat:.0%} of the queries have a slope below 0.01")
 
+# %% tags=["held"]
+assert all(abs(plain[d][0] / d - 1) < 0.05 for d in WIDTHS)
+for variance, best, slope, none in scaled.values():
+    assert abs(variance - 1) < 0.05
+    assert best < 0.3
+    assert abs(slope - 0.3) < 0.01
+    assert none == 0
+_, best, slope, none = plain[1024]
+assert abs(best - 0.96) < 0.005
+assert abs(slope - 0.05) < 0.005
+assert abs(none - 0.75) < 0.02
+assert abs(slope / scaled[1024][2] - 1 / 6) < 0.01
+
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Why √d
-#
-# $$\operatorname{Var}(q\cdot k)=\sum_{i=1}^{d} \operatorname{Var}(q_i k_i)=d$$
+# ## Without √d the softmax saturates: $\operatorname{Var}(q\cdot k)=d$
 
 # %% tags=["hide-input", "fragment"]
-fig, axes = plt.subplots(2, 1, figsize=(5.4, 4.8), sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.3))
 for ax, entry, title in (
     (axes[0], 1, "Best of 16 weights, mean"),
     (axes[1], 2, "Mean slope of the softmax, $||J||$"),
@@ -912,13 +1015,14 @@ for ax, entry, title in (
         ylim=(0, None),
     )
     ax.minorticks_off()
+axes[0].set_xlabel("width $d$")
 axes[1].set_xlabel("width $d$")
 axes[0].legend(loc="center right")
 figures.show(
     fig,
     alt="Two plots against the width d. Unscaled, the best weight climbs towards 1 and the mean slope of the "
     "softmax falls to a sixth. Divided by the square root of d, both stay where they are.",
-    caption="Look at the lower plot: at d = 1024 a sixth of the slope is left to an unscaled softmax.",
+    caption="Look at the right plot: at d = 1024 a sixth of the slope is left to an unscaled softmax.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -927,6 +1031,8 @@ figures.show(
 # %% [markdown]
 # The variance is $d$, as promised. Without the division the best of 16 keys takes almost everything at $d = 1024$, a sixth of the slope is left, and three queries in four have none (below 0.01). Such a head learns slowly
 # at first, if it learns at all. Divided by √d, neither number moves.
+#
+# Dividing by √d is a temperature: it keeps the ranking of the keys and changes only how far apart the weights are.
 #
 # **Try it:** the argument needs independent entries with variance 1. What changes if the entries have variance 4? (Each product then has variance 16. √d no longer suffices, and that is why initialisation and normalisation matter too.)
 #
@@ -941,19 +1047,20 @@ figures.show(
 # | cross-attention | $X$ $(L, E)$ | context $(S, E_c)$ | $(L, S)$ |
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Self and cross
+# ## Self and cross: the function is the same
 #
 # | | queries from | keys, values from | weights |
 # |---|---|---|---|
 # | self-attention | $X$ $(L, E)$ | $X$ $(L, E)$ | $(L, L)$ |
 # | cross-attention | $X$ $(L, E)$ | context $(S, E_c)$ | $(L, S)$ |
 #
-# The function is the same.
+# - Self: the sentence asks itself. The table of weights is square.
+# - Cross: one sequence asks, another answers, as in chapter 2.
 
 # %% [markdown] tags=["notes"]
 # Chapter 2 was cross-attention: the decoder asks, the encoder answers. Exercise 3.4 builds it.
 
-# %%
+# %% tags=["plumbing"]
 seed(0)
 french = torch.randn(4, 8)  # 4 tokens of width 8: they ask
 english = torch.randn(6, 10)  # 6 tokens of width 10: they answer
@@ -976,32 +1083,42 @@ pad = masks.padding([5, 3], S=5)  # sentences of 5 and 3 tokens
 past = masks.causal(5)
 second = (past & pad).dense()[1, 0]  # (5, 5): both masks, second sentence
 
-print("causal       causal and padding")
-for row, row_padded in zip(past.dense(), second):
-    marks = ["■" if may else "·" for may in (*row, *row_padded)]
-    print(*marks[:5], "  ", *marks[5:])
-
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Masks: who may look at whom
-#
-# `True` = may attend.
-#
-# - **padding**: nobody looks at what only fills up a short sentence
-# - **causal**: a token looks at its past and at itself, not at its future
 
-# %% tags=["fragment", "slides-only", "hide-input"]
-print("causal       causal and padding")
-for row, row_padded in zip(past.dense(), second):
-    marks = ["■" if may else "·" for may in (*row, *row_padded)]
-    print(*marks[:5], "  ", *marks[5:])
+# %% tags=["fragment", "hide-input"]
+fig, axes = plt.subplots(1, 3, figsize=(8, 3.4))
+shown = {
+    "padding": pad.dense()[1, 0].expand(5, 5),
+    "causal": past.dense(),
+    "both": second,
+}
+for ax, (title, may) in zip(axes, shown.items()):
+    figures.heatmap(
+        ax,
+        may.float(),
+        title=title,
+        rows="12345",
+        columns="12345",
+        numbers=False,
+    )
+    ax.set_ylabel("query" if title == "padding" else "")
+figures.show(
+    fig,
+    alt="Three masks for a sentence of three words in a batch of five places. Padding: columns "
+    "4 and 5 are empty. Causal: the lower triangle. Both: the triangle without those columns.",
+    caption="Dark: may attend. Rows ask, columns are looked at; the sentence has three words and two places of padding.",
+)
 
 # %% [markdown] tags=["notes"]
 # Rows ask, columns are looked at. Right: the second sentence has three words, so columns four and five are empty. Ask: what do rows four and five mean? (Outputs nobody reads.)
 
-# %% [markdown]
-# Does padding really not matter? Fill it with enormous numbers and look at the real tokens.
+# %% [markdown] tags=["deeper"]
+# ### Does padding really not matter?
+#
+# Fill it with enormous numbers and look at the real tokens.
 
-# %%
+# %% tags=["deeper"]
 seed(0)
 batch = torch.randn(2, 1, 5, 8)  # (B, H, L, D): two sentences
 dirty = batch.clone()
@@ -1017,9 +1134,9 @@ print("and the short sentence could as well be alone")
 # %% [markdown]
 # ### Why −∞?
 #
-# There are several ways to "hide" a key, and most of them leak. Before you read on: which of these four do you trust?
+# There are several ways to "hide" a key, and most of them leak. Before you read on: which of these do you trust? (1) Set its score to 0. (2) Set its *weight* to 0 after the softmax. (3) Set its score to −∞.
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## Hide the future: which ones do you trust?
 #
 # 1. nothing at all
@@ -1031,7 +1148,13 @@ print("and the short sentence could as well be alone")
 # Take a vote on the third one. Most rooms trust it.
 
 
-# %%
+# %% [markdown] tags=["deeper"]
+# ### The leak test
+#
+# Change the last token and look at the outputs of all the tokens before it. If the future is hidden, the past cannot change. Not by a little: not at all.
+
+
+# %% tags=["deeper"]
 def no_mask(scores, may):
     return scores.softmax(-1)
 
@@ -1055,11 +1178,8 @@ WAYS = {
     "score −∞": score_minus_infinity,
 }
 
-# %% [markdown]
-# **The leak test.** Change the last token and look at the outputs of all the tokens before it. If the future is hidden, the past cannot change. Not by a little: not at all.
 
-
-# %%
+# %% tags=["deeper"]
 def leak(hide, tokens=6, width=8):
     """Change the last token: the change before it, and the rows' sums."""
     seed(0)
@@ -1078,20 +1198,33 @@ def leak(hide, tokens=6, width=8):
     return change.item(), alpha.sum(-1)
 
 
+# %% tags=["deeper"]
 for name, hide in WAYS.items():
     change, sums = leak(hide)
     print(f"{name:10}  the past changes by {change:.2f}", end="   ")
     print(f"rows add up to {sums.min():.2f} … {sums.max():.2f}")
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # A score of 0 is not a small score: $e^0 = 1$, so the hidden key keeps a share, and more than half of the leak is still there. Multiplying afterwards looks safe, and the hidden *values* are indeed gone. But the hidden *scores* are
 # still in the denominator of the softmax, and they decide what a row adds up to. Through it the future can be felt: the smallest of the three leaks, a rustle behind the curtain, yet not nothing. Only $e^{-\infty} = 0$ takes a key out of numerator and denominator.
+
+# %% [markdown]
+# ### Cheating on random digits
 #
+# A score of 0 keeps a share ($e^0 = 1$), and a weight set to 0 leaves the hidden score in the denominator of the softmax: a rustle behind the curtain.
 # Is a rustle enough to cheat? Give a network the most hopeless task there is: **predict the next of a row of random digits**. No honest model can do better than
 # a loss of $\ln 10 = 2.30$ and 1 right in 10. Whatever is better has seen the future.
 
 
-# %%
+# %% tags=["held"]
+changes = {name: leak(hide)[0] for name, hide in WAYS.items()}
+assert changes["score −∞"] == 0
+assert changes["weight × 0"] > 0.05
+assert changes["weight × 0"] < changes["score 0"] < changes["no mask"]
+assert changes["score 0"] > changes["no mask"] / 2
+
+
+# %% tags=["plumbing"]
 class Guesser(nn.Module):
     """One attention layer that predicts the next digit at every place."""
 
@@ -1112,7 +1245,7 @@ class Guesser(nn.Module):
         return self.out(alpha @ self.value(x))  # (B, L, 10)
 
 
-# %%
+# %% tags=["plumbing"]
 def guess(model, batch, length=8):
     """Loss and share of right guesses on fresh random digits."""
     digits = torch.randint(10, (batch, length + 1))
@@ -1137,28 +1270,38 @@ def cheat(hide, steps=200):
     return loss.item(), right.item()
 
 
-# %% tags=["nbval-ignore-output"]
-cheats = {name: cheat(hide) for name, hide in WAYS.items()}
-for name, (loss, share) in cheats.items():
-    print(f"{name:11} loss {loss:.2f}   right {share:.2f}")
+# %%
+cheats = {
+    name: cheat(hide) for name, hide in WAYS.items()
+}  # (loss, share right)
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Predict the next random digit
-#
-# Honest: loss ln 10 = 2.30, and 1 right in 10.
+# ## Only −∞ cannot predict random digits
 
-# %% tags=["fragment", "slides-only", "hide-input"]
-for name, (loss, share) in cheats.items():
-    change, _ = leak(WAYS[name])
-    print(
-        f"{name:11} loss {loss:.2f}   right {share:.2f}   leak test {change:.2f}"
-    )
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
+fig, ax = plt.subplots(figsize=(8, 3.4))
+names = list(cheats)[::-1]
+hues = [
+    palette.colour("attention" if name == "score −∞" else "before")
+    for name in names
+]
+bars = ax.barh(names, [cheats[name][0] for name in names], color=hues)
+ax.bar_label(
+    bars, [f"{cheats[name][1]:.0%} right" for name in names], padding=4
+)
+ax.axvline(math.log(10), linestyle=":", color="grey")
+ax.set(xlabel="loss (dotted: ln 10, an honest guess)", xlim=(0, 3))
+figures.show(
+    fig,
+    alt="The loss of four ways to mask on random digits. Without a mask it is 0, with a score of 0 and with "
+    "a weight of 0 it stays below the honest 2.30; with minus infinity it is 2.30.",
+    caption="A loss below the dotted line has seen the future.",
+)
 
-# %%
+# %% tags=["held"]
 losses = {name: loss for name, (loss, _) in cheats.items()}
-honest = losses.pop("score −∞")
-print("−∞ is honest, loss above 2.27:", honest > 2.27)
-print("the others peek, loss below 2.1:", max(losses.values()) < 2.1)
+assert losses.pop("score −∞") > math.log(10) - 0.03
+assert all(loss < 2.1 for loss in losses.values())
 
 # %% [markdown] tags=["notes"]
 # Random digits: the honest loss is ln 10. A loss that is too good to be true is the commonest sign of a leaking mask. The third way is the interesting one: the values are gone, the denominator is not.
@@ -1173,7 +1316,7 @@ print("the others peek, loss below 2.1:", max(losses.values()) < 2.1)
 # The causal mask pays its price back. Take a text of $L + 1$ tokens. Its first token, its first two, … its first $L$ are training samples: *given these, predict the next*. Without the mask we would run the network on $L$ prefixes. With it, **one pass gives the
 # outputs of all prefixes**, because place $i$ cannot tell whether the text goes on after it.
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-code"]
 # ## One text, many training samples
 
 # %% tags=["fragment"]
@@ -1201,7 +1344,7 @@ print("one causal pass = the last outputs of all six prefixes")
 # Part 1 began with a word that has one vector in all sentences. What do six layers of self-attention make of it? Four sentences about rivers, four about money. We take the vector of *bank* as it comes
 # out of each layer, and compare all pairs.
 
-# %%
+# %% tags=["plumbing"]
 RIVER = [
     "He sat on the bank of the river and watched the water.",
     "The boat drifted to the muddy bank of the stream.",
@@ -1233,41 +1376,47 @@ cosines = all_cosines(torch.stack(banks, dim=1))  # (7, 8, 8)
 
 # %%
 meaning = torch.tensor([0] * 4 + [1] * 4)
-same = meaning[:, None] == meaning[None, :]  # (8, 8)
 pairs = ~torch.eye(8, dtype=torch.bool)
 nearest = cosines.masked_fill(~pairs, -1).argmax(-1)  # (7, 8)
 right = (meaning[nearest] == meaning).sum(-1)  # (7,)
-print("            mean cosine, same / other meaning   nearest is same")
-for layer in range(7):
-    name = "embeddings" if layer == 0 else f"layer {layer - 1}"
-    within = cosines[layer][same & pairs].mean()
-    across = cosines[layer][~same].mean()
-    print(f"{name:10} {within:20.2f} / {across:.2f} {right[layer]:19d} of 8")
+print("the nearest bank has the same meaning, of 8 banks:")
+print(f"on the way in {right[0]}, after each layer", *right[1:].tolist())
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Two banks, after six layers
 
 # %% tags=["hide-input", "fragment"]
-fig, ax = plt.subplots(figsize=(5.6, 4.4))
-labels = [f"river {n}" for n in range(1, 5)] + [
-    f"money {n}" for n in range(1, 5)
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.7))
+labels = [
+    *(f"river {n}" for n in range(1, 5)),
+    *(f"money {n}" for n in range(1, 5)),
 ]
-figures.heatmap(ax, cosines[-1], rows=labels, columns=labels, low=0.5, high=1.0, title="bank after the last layer",
-                row_label="", column_label="")  # fmt: skip
+for ax, layer, title in (
+    (axes[0], 0, "on the way in"),
+    (axes[1], -1, "after six layers"),
+):
+    rows = labels if layer == 0 else None
+    figures.heatmap(ax, cosines[layer], rows=rows, low=0.5, high=1.0, title=title,
+                    row_label="", column_label="", numbers=False)  # fmt: skip
+    ax.set_xticks([])
+axes[1].set_yticks([])
 figures.show(
     fig,
-    alt="Cosines between the vectors of bank in eight sentences after the last layer. The four river sentences are "
-    "similar to each other, the four money sentences too, and the two groups less so.",
-    caption="Cosine of the eight banks. Look for the two dark blocks.",
+    alt="Cosines between the vectors of bank in eight sentences. On the way in all are alike; after six layers "
+    "the four river sentences are similar to each other, the four money sentences too, the groups less so.",
+    caption="Cosine of the eight banks, light 0.5, dark 1. Look for the two dark blocks on the right.",
 )
 
 # %% [markdown]
 # On the way in the vectors differ only by their place in the sentence (the encoder adds a vector for the position; chapter 5), so the nearest *bank* is as good as random. One layer of attention is enough to sort all eight by
-# meaning. Nobody told the model that *bank* has two.
-#
-# Now an honest warning. The textbook pair differs in a single word: *I arrived at the bank after crossing the **river** / **street**.*
+# meaning. Nobody told the model that *bank* has two. (The textbook pair that differs in a single word moves the vector far less: see the fold.)
 
-# %%
+# %% [markdown] tags=["deeper"]
+# ### One word is weak evidence
+#
+# The textbook pair differs in a single word: *I arrived at the bank after crossing the **river** / **street**.*
+
+# %% tags=["deeper"]
 ARRIVED = "I arrived at the bank after crossing the {}."
 pair = [vectors(ARRIVED.format(w), "bank")[-1] for w in ("river", "street")]
 print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
@@ -1275,10 +1424,11 @@ print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 # %% [markdown] tags=["notes"]
 # Then be honest: in the textbook pair, “I arrived at the bank after crossing the river / street”, the two banks are nearly the same vector (cosine 0.98). One word of weak evidence is little (one may cross a river to reach a money bank). Clear contexts separate well.
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # Nearly the same vector. One word is weak evidence (you may well cross a river to get to your money), and this is a small encoder, trained to compare whole sentences. Context moves a word's vector as far as the context is
 # clear. Slides that show this pair as two separate clouds owe you a measurement.
-#
+
+# %% [markdown]
 # ### What does *it* look at?
 #
 # The most famous picture of self-attention is from Google's blog of 2017 ([Uszkoreit 2017](https://research.google/blog/transformer-a-novel-neural-network-architecture-for-language-understanding/)):
@@ -1290,7 +1440,13 @@ print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 # *animal* and to *street*? And how far does the balance shift when *tired* becomes *wide*?
 
 
-# %%
+# %% tags=["held"]
+assert right[0] <= 5
+assert right[1:].tolist() == [8] * 6
+assert F.cosine_similarity(*pair, dim=0) > 0.95
+
+
+# %% tags=["plumbing"]
 def from_it(sentence, *nouns):
     """Weights from `it` to each noun, in all heads: (nouns, 6, 12)."""
     tokens, numbers = read(sentence)
@@ -1312,10 +1468,16 @@ for place in shift.flatten().topk(3).indices.tolist():
     print(f"layer {layer}, head {head:2} {a:12.2f} {b:6.2f}", end="")
     print(f" {c:15.2f} {d:6.2f} {shift[layer, head]:7.2f}")
 
-# %% [markdown]
-# One head stands out. Look at it yourself: both sentences in one figure, switch between them where it says head.
+# %% tags=["held"]
+assert divmod(int(shift.argmax()), 12) == (3, 1)
+first, next_best = shift.flatten().topk(2).values
+assert first > 2 * next_best
+(a, b), (c, d) = tired[:, 3, 1], wide[:, 3, 1]
+assert a > 0.5
+assert c < a - 0.2
+assert b < d < c
 
-# %% tags=["hide-input", "slide"]
+# %% tags=["hide-input"]
 LAYER, HEAD = divmod(int(shift.argmax()), 12)
 both = [read(FAMOUS.format(adjective)) for adjective in ("tired", "wide")]
 with record(encoder) as maps:
@@ -1330,16 +1492,40 @@ AttentionHeatmap(
     caption="Switch between the two sentences. Look at the row of it: how much goes to animal, how much to street?",
 )
 
+# %% [markdown] tags=["slide", "slides-only"]
+# ## With *tired*, “it” looks at the animal; with *wide*, less so
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+fig, ax = plt.subplots(figsize=(8, 3.5))
+for at, seen in enumerate((tired, wide)):
+    bars = ax.bar([at - 0.2, at + 0.2], seen[:, LAYER, HEAD], width=0.38,
+                  color=[palette.colour("attention"), palette.colour("key")])  # fmt: skip
+    ax.bar_label(bars, ["animal", "street"])
+ax.set(
+    xticks=[0, 1],
+    xticklabels=["… it was too tired", "… it was too wide"],
+    ylabel="weight from it",
+    ylim=(0, 1),
+)
+figures.show(
+    fig,
+    alt="Weight from it to animal and to street: with tired the animal has most; with wide it has less, and the street gains.",
+)
+
 # %% [markdown] tags=["notes"]
 # With tired the head looks at the animal. With wide it lets go of the animal, but the street does not win. A nudge in the right direction, not an understanding. The next slide tests it on other sentences.
 
 # %% [markdown]
-# With *tired* the head puts most of its weight on the animal. With *wide* it lets go of the animal, and the street gains. So the adjective does reach *it*. But the street does not win: the picture is weaker than the famous one.
+# One head stands out. With *tired* it puts most of its weight on the animal. With *wide* it lets go of the animal, and the street gains. So the adjective does reach *it*. But the street does not win: the picture is weaker than the famous one.
 #
-# And we chose this head *because* it looked good, out of 72. **Whoever searches 72 heads will find something.** The only fair test is on sentences that had no part in the choice. Ten of them, each with an adjective for
-# the first noun and one for the second:
+# And we chose this head *because* it looked good, out of 72. **Whoever searches 72 heads will find something.** On ten sentences that had no part in the choice it still connects *it* with the nouns, far more than a usual head. But the right noun gets more weight in about half of 20 cases: a coin. The fold has the test.
 
-# %%
+# %% [markdown] tags=["deeper"]
+# ### The fair test: ten other sentences
+#
+# Each has an adjective for the first noun and one for the second.
+
+# %% tags=["deeper", "hide-input"]
 FRESH = [
     "The trophy didn't fit in the suitcase because it was too big/small.",
     "The ball broke the table because it was too heavy/fragile.",
@@ -1367,7 +1553,7 @@ def both_ways(text):
 fresh = torch.stack([both_ways(text) for text in FRESH])
 print("sentences, adjectives, nouns, layers, heads:", tuple(fresh.shape))
 
-# %%
+# %% tags=["deeper"]
 on_nouns = fresh.sum(2).mean((0, 1))  # (6, 12): both nouns together
 lean = fresh[:, :, 0] - fresh[:, :, 1]  # towards the first noun
 lean = lean[..., LAYER, HEAD]  # (10 sentences, 2 adjectives), our head
@@ -1380,21 +1566,7 @@ print(f"the balance moves the right way in {moved} of 10 sentences,")
 print(f"by {moves.mean():.2f} on average")
 print(f"the right noun gets more weight in {picks} of 20 cases")
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## The same head on ten other sentences
-#
-# *The trophy didn't fit in the suitcase because it was too big / small.* …
-
-# %% tags=["fragment", "slides-only", "hide-input"]
-print(f"weight from it to both nouns: {on_nouns[LAYER, HEAD]:.2f}", end="  ")
-print(f"(a usual head: {on_nouns.median():.2f})")
-print(f"moves the right way: {moved} of 10")
-print(f"picks the right noun: {picks} of 20")
-
-# %% [markdown] tags=["notes"]
-# The head is real: from “it” it looks at nouns, far more than other heads. It may lean the right way a little (ten coins do as well one time in six). It does not decide: about half of 20 is a coin. Attention pictures need a test set, as any claim does.
-
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # What can we say honestly?
 #
 # - **The head is real.** On fresh sentences, too, it connects *it* with the nouns, far more than a usual head.
@@ -1403,13 +1575,21 @@ print(f"picks the right noun: {picks} of 20")
 #
 # So this small encoder has a head for *pronoun looks at nouns*, not one for *what does it mean*. Larger models do better ([Clark et al. 2019](https://arxiv.org/abs/1906.04341) find heads for coreference in BERT, and measure them on a
 # corpus). The method is the lesson: find a head by a rule, test it on something else, report the number.
-#
+
+# %% [markdown]
 # ### Back to the video shop
 #
 # Now we give the reader of part 1 another mixer. Same embeddings, same answers, tapes from the same shop, about the same number of parameters. Width, learning rate and number of steps are what suits each, and the GRU gets the most steps:
 #
 # - **self-attention**: one layer, one head, causal. The library's `attention`, and three matrices;
 # - **a 1-D convolution**: four layers, each token sees itself and the two tokens before it.
+
+
+# %% tags=["held"]
+assert on_nouns[3, 1] == on_nouns.max() > 5 * on_nouns.median()
+assert moved == 7
+assert 0 < moves.mean() < 0.15
+assert 8 <= picks <= 12
 
 
 # %%
@@ -1427,6 +1607,7 @@ class SelfAttention(nn.Module):
         return attention(q, k, v, causal=True)  # (B, L, E)
 
 
+# %% tags=["plumbing"]
 class Convolutional(nn.Module):
     """Layers of width 3 that look back: each reaches two tokens further."""
 
@@ -1461,11 +1642,23 @@ readers = {
     "convolution": convolutional,
 }
 curves = {name: curve(model) for name, model in readers.items()}
-print("                parameters steps  films:", *(f"{n:4d}" for n in SIZES))
 for name, model in readers.items():
     count = sum(p.numel() for p in model.parameters())
-    shares = (f"{share:.2f}" for share in curves[name])
-    print(f"{name:15} {count:10,d} {STEPS[name]:5d}        ", *shares)
+    print(f"{name:15} {count:6,d} parameters, {STEPS[name]} steps")
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## The same head on ten other sentences
+#
+# *The trophy didn't fit in the suitcase because it was too big / small.* …
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+print(f"weight from it to both nouns: {on_nouns[LAYER, HEAD]:.2f}", end="  ")
+print(f"(a usual head: {on_nouns.median():.2f})")
+print(f"moves the right way: {moved} of 10")
+print(f"picks the right noun: {picks} of 20")
+
+# %% [markdown] tags=["notes"]
+# The head is real: from “it” it looks at nouns, far more than other heads. It may lean the right way a little (ten coins do as well one time in six). It does not decide: about half of 20 is a coin. Attention pictures need a test set, as any claim does.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Back to the video shop
@@ -1484,10 +1677,10 @@ def by_distance(
 
 
 # Colour, marker and line of each architecture, in all figures.
-LOOK = {"self-attention": "C0o-", "GRU": "C1s-", "convolution": "C2v-"}
+LOOK = {"self-attention": "C0o-", "GRU": "C1s-", "convolution": "C3v-"}
 LOOK["RNN"] = LOOK["GRU"]
 distances = {name: by_distance(model) for name, model in readers.items()}
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.0), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
 for name, shares in curves.items():
     axes[0].plot(SIZES, shares, LOOK[name], label=name)
     axes[1].plot(
@@ -1506,40 +1699,54 @@ axes[0].set(
 )
 axes[1].set(
     title="Longer way (12 films)",
-    xlabel="tokens between note and question",
-    ylabel="right answers",
+    xlabel="tokens from note to question",
 )
-axes[0].legend(fontsize=11, loc="lower left", ncols=2)
+axes[0].legend(loc="lower left")
 axes[1].text(4, 1 / SHELVES + 0.02, "chance", color="grey", ha="right")
 figures.show(
     fig,
     alt="Right answers against the number of films and against the distance between note and question. Self-attention "
     "stays at 1. The GRU falls as films are added. The convolution drops to chance beyond 8 tokens.",
-    caption="Above: each film makes the GRU worse. Below: the convolution is blind beyond its reach. Self-attention minds neither.",
+    caption="Left: each film makes the GRU worse. Right: the convolution is blind beyond its reach. Self-attention minds neither.",
 )
 
-# %%
-best, second = curves["self-attention"][-1], curves["GRU"][-1]
-beyond = distances["convolution"][2:]  # more than 8 tokens away
-print("self-attention, 12 films: at least 0.98 right:", best >= 0.98)
-print("GRU, 12 films: at least 0.25 behind:", best - second >= 0.25)
-print("convolution, beyond its reach: chance:", max(beyond) < 0.3)
+# %% tags=["held"]
+sizes = {
+    name: sum(p.numel() for p in model.parameters())
+    for name, model in readers.items()
+}
+assert sizes["self-attention"] <= sizes["GRU"]
+assert max(sizes.values()) < 1.25 * min(sizes.values())
+assert STEPS["GRU"] == max(STEPS.values()) == 3 * STEPS["self-attention"]
+assert min(curves["self-attention"]) >= 0.98
+assert min(distances["self-attention"]) >= 0.98
+assert curves["self-attention"][-1] - curves["GRU"][-1] >= 0.25
+within, beyond = distances["convolution"][:2], distances["convolution"][2:]
+assert all(abs(share - 0.5) < 0.1 for share in within)
+assert all(abs(share - 0.25) < 0.05 for share in beyond)
+assert max(distances["GRU"]) - min(distances["GRU"]) < 0.1
 
 # %% [markdown] tags=["notes"]
 # No more parameters than the GRU, a third of its training steps. A GRU nearly four times as large solves it, too. The point is the shape of the curves: the GRU minds the number of films, the convolution the distance, attention neither.
 
 # %% [markdown]
 # Self-attention answers practically everything, with no more parameters and a third of the GRU's training steps. The task is made for it, of course: it *is* a look-up. But much of language is look-up: names, pronouns, quotations,
-# definitions. Four fair remarks:
+# definitions.
+
+# %% [markdown] tags=["deeper"]
+# ### Four fair remarks
 #
-# - In the lower plot the GRU's line is flat. The way is not its problem here; the crowd is.
+# - In the right plot the GRU's line is flat. The way is not its problem here; the crowd is.
 # - Within its reach the convolution gets about half. It sees the note, but one fixed filter per distance is a clumsy way to compare titles.
 # - The GRU is not beaten for ever. All three have about the same number of parameters; with nearly four times as many it passes 0.95 here as well. But a longer catalogue asks for a larger state ([Arora et al. 2023](https://arxiv.org/abs/2312.04927) measure this at scale), while the memory of attention *is* the tape.
 # - Our attention layer has no idea of order. It does not need one here. Chapter 5 shows what it cannot do without.
-#
-# Did it learn what you would expect? Here are its real queries and keys on one tape. **Before you look:** at which column should the row `C?` point?
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["deeper"]
+# ### What did it learn?
+#
+# Here are its real queries and keys on one tape. **Before you look:** at which column should the row `C?` point?
+
+# %% tags=["hide-input", "deeper"]
 seed(0)
 titles, shelves, answers, _ = tapes(1, films=5)
 tape = spell(titles, shelves)
@@ -1558,22 +1765,55 @@ AttentionHeatmap(
     caption="Each question finds the one note with its title. Now raise the temperature: when does a question's own note get less than half?",
 )
 
-# %%
-found = weights(tape_q, tape_k, causal=True)[5:, :5]  # questions × notes
-match = titles[0, 5:, None] == titles[0, None, :5]
-least = found[match].min()
-print("every question gives its own note at least 0.8:", bool(least >= 0.8))
-
 # %% [markdown]
 # ### Three ways of processing a sequence
 #
-# We have now used all three: recurrent, convolutional, attentive. Let us measure what sets them apart.
+# We have now used all three: recurrent, convolutional, attentive. What sets them apart, in formulas, is Table 1 of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762) ($n$ tokens, width $d$, kernel $k$, neighbourhood $r$), with one line of ours for comparison, the first:
 #
-# **Path length.** How many layers or steps lie between the first token and the last? For the convolution we ask autograd: stack layers until the gradient of the last output with respect to the first input is no longer zero. For the RNN we
-# count how often its cell runs, one call after the other.
+# | layer | operations per layer | sequential steps | longest path |
+# |---|---|---|---|
+# | fully connected, all tokens as one vector | $O(n^2 \cdot d^2)$ | $O(1)$ | $O(1)$ |
+# | self-attention | $O(n^2 \cdot d)$ | $O(1)$ | $O(1)$ |
+# | recurrent | $O(n \cdot d^2)$ | $O(n)$ | $O(n)$ |
+# | convolutional | $O(k \cdot n \cdot d^2)$ | $O(1)$ | $O(\log_k n)$ with dilation, $O(n/k)$ without |
+# | self-attention, restricted to $r$ neighbours | $O(r \cdot n \cdot d)$ | $O(1)$ | $O(n/r)$ |
+#
+# The table counts only scores and mixture. The four projections add $O(n \cdot d^2)$, as much as the RNN's matrices; the next section measures when that matters. (The paper's table gives only the dilated path; its text gives the other.)
+#
+# Read it by columns. Self-attention has the shortest path and nothing to wait for. It pays in the first column, with $n^2$.
+
+# %% tags=["held"]
+found = weights(tape_q, tape_k, causal=True)[5:, :5]  # questions × notes
+match = titles[0, 5:, None] == titles[0, None, :5]
+assert found[match].min() > 0.8
+heated = [
+    weights(tape_q, tape_k, causal=True, temperature=t)[5:, :5][match].min()
+    for t in (5, 7)
+]
+assert heated[0] > 0.5 > heated[1]
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Three ways
+#
+# | layer | operations | sequential steps | longest path |
+# |---|---|---|---|
+# | self-attention | $O(n^2 d)$ | $O(1)$ | $O(1)$ |
+# | recurrent | $O(n d^2)$ | $O(n)$ | $O(n)$ |
+# | convolutional | $O(k n d^2)$ | $O(1)$ | $O(\log_k n)$ dilated |
+# | restricted attention | $O(r n d)$ | $O(1)$ | $O(n/r)$ |
+#
+# Vaswani et al. 2017, Table 1. Without attention's projections: they add $O(n d^2)$.
+
+# %% [markdown] tags=["notes"]
+# Read it by columns. Self-attention wins two of three, and pays in the first.
+
+# %% [markdown] tags=["deeper"]
+# ### Measured: path, waiting, memory and time
+#
+# **Path length.** How many layers or steps lie between the first token and the last? For the convolution we ask autograd: stack layers until the gradient of the last output with respect to the first input is no longer zero. For the RNN we count how often its cell runs, one call after the other.
 
 
-# %%
+# %% tags=["deeper"]
 def conv_layers(n, dilated=False):
     """Convolutions until the last output depends on the first input."""
     x = torch.zeros(1, 1, n, requires_grad=True)
@@ -1607,7 +1847,7 @@ def attention_layers(n):
             return layers
 
 
-# %%
+# %% tags=["deeper"]
 print("tokens apart:          ", *(f"{n:4d}" for n in (8, 16, 32, 64)))
 for name, count in (
     ("RNN, steps", rnn_steps),
@@ -1617,39 +1857,10 @@ for name, count in (
 ):
     print(f"{name:23}", *(f"{count(n + 1):4d}" for n in (8, 16, 32, 64)))
 
-# %% [markdown]
-# The same in formulas, as in Table 1 of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762) ($n$ tokens, width $d$, kernel $k$, neighbourhood $r$):
-#
-# | layer | operations per layer | sequential steps | longest path |
-# |---|---|---|---|
-# | self-attention | $O(n^2 \cdot d)$ | $O(1)$ | $O(1)$ |
-# | recurrent | $O(n \cdot d^2)$ | $O(n)$ | $O(n)$ |
-# | convolutional | $O(k \cdot n \cdot d^2)$ | $O(1)$ | $O(\log_k n)$ with dilation, $O(n/k)$ without |
-# | self-attention, restricted to $r$ neighbours | $O(r \cdot n \cdot d)$ | $O(1)$ | $O(n/r)$ |
-#
-# The table counts only scores and mixture. The four projections add $O(n \cdot d^2)$, as much as the RNN's matrices; the next section measures when that matters.
-# (The paper's table gives only the dilated path; its text gives the other.)
-#
-# Read it by columns. Self-attention has the shortest path and nothing to wait for. It pays in the first column, with $n^2$.
-#
+# %% [markdown] tags=["deeper"]
 # **Parallelism.** How much of a layer has to wait? Autograd remembers which operation needed the result of which. We build one layer of each kind and follow the longest chain of operations in which each one waits for the one before. The numbers include PyTorch's book-keeping (transposes and the like), and a fused kernel has fewer. Look at how they *grow*.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## Three ways
-#
-# | layer | operations | sequential steps | longest path |
-# |---|---|---|---|
-# | self-attention | $O(n^2 d)$ | $O(1)$ | $O(1)$ |
-# | recurrent | $O(n d^2)$ | $O(n)$ | $O(n)$ |
-# | convolutional | $O(k n d^2)$ | $O(1)$ | $O(\log_k n)$ dilated |
-# | restricted attention | $O(r n d)$ | $O(1)$ | $O(n/r)$ |
-#
-# Vaswani et al. 2017, Table 1. Without attention's projections: they add $O(n d^2)$.
-
-# %% [markdown] tags=["notes"]
-# Read it by columns. Self-attention wins two of three, and pays in the first.
-
-# %%
+# %% tags=["deeper"]
 WIDTH = 64
 seed(0)
 cell = nn.GRUCell(WIDTH, WIDTH)
@@ -1680,7 +1891,7 @@ LAYERS = {
 }
 
 
-# %%
+# %% tags=["deeper"]
 def chain(layer, n):
     """Operations of the longest chain in which each waits for the last."""
     end = layer(torch.randn(n, WIDTH)).grad_fn
@@ -1701,13 +1912,13 @@ for name, layer in LAYERS.items():
     chains = (chain(layer, n) for n in (16, 64, 256, 1024))
     print(f"{name:15}", *(f"{count:5d}" for count in chains))
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # Four times the tokens make the RNN's chain four times as long. The other two have the same chain for any text: more tokens are more work, but no more waiting.
 #
 # **Memory and time.** For a training step every layer keeps numbers for the backward pass. PyTorch lets us listen when it puts something aside.
 
 
-# %%
+# %% tags=["deeper"]
 def kept(layer, n):
     """Megabytes kept for the backward pass over n tokens."""
     sizes = {}
@@ -1730,7 +1941,7 @@ for name, layer in LAYERS.items():
     print(f"{name:15} twice the tokens: {growth:.1f} times the memory")
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "deeper"]
 def seconds(run, repeats=3):
     """The best of a few runs: the others were disturbed."""
     times = []
@@ -1741,8 +1952,8 @@ def seconds(run, repeats=3):
     return min(times)
 
 
-LENGTHS = [64, 128, 256, 512, 1024, 2048]
-fig, axes = plt.subplots(2, 1, figsize=(5.8, 6.0), sharex=True)
+LENGTHS = [64, 256, 1024, 2048]
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.6))
 with torch.no_grad():
     for name, layer in LAYERS.items():
         inputs = [torch.randn(n, WIDTH) for n in LENGTHS]
@@ -1764,6 +1975,7 @@ for ax in axes:
         xticklabels=LENGTHS,
     )
     ax.minorticks_off()
+axes[0].set_xlabel("tokens $N$")
 axes[1].set_xlabel("tokens $N$")
 axes[0].legend()
 figures.show(
@@ -1773,10 +1985,11 @@ figures.show(
     caption="Both axes are logarithmic: slope 1 doubles when N doubles, slope 2 quadruples. Which line is steepest?",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # The convolution is the cheapest by far, and blind at a distance. Self-attention's line is the steepest: its memory grows with $N^2$. The RNN is slow here for another reason: its cell is called $N$ times in a row, each call waiting for the one before. With many cores or a GPU the other two
 # spread their work over all of them. The RNN still waits in its queue.
-#
+
+# %% [markdown] tags=["deeper"]
 # ### Two regimes: N²D and ND²
 #
 # Is $N^2$ always the problem? Count the multiplications and additions of one layer with $N$ tokens of width $D$, including the output projection that chapter 4 adds:
@@ -1787,7 +2000,7 @@ figures.show(
 # They are equal when $4 N^2 D = 8 N D^2$, that is at $N = 2D$. **Guess:** for a Transformer of width 512 and sentences of 30 words, which part costs more? Let PyTorch count.
 
 
-# %%
+# %% tags=["deeper", "hide-input"]
 def operations(n, d):
     """Operations of the four projections, and of scores and mixture."""
     x, matrices = torch.randn(n, d), torch.randn(4, d, d)
@@ -1798,23 +2011,20 @@ def operations(n, d):
     return projections.get_total_flops(), mixing.get_total_flops()
 
 
-SIZES_ND = [(16, 64), (64, 64), (128, 64), (512, 64), (2048, 64), (30, 512)]
-print("million operations:  projections   scores and mixture")
-for n, d in SIZES_ND:
+for n, d in [(16, 64), (128, 64), (2048, 64), (30, 512)]:
     project, mix = operations(n, d)
-    assert (project, mix) == (8 * n * d**2, 4 * n**2 * d)
-    share = mix / (project + mix)
-    print(f"D = {d:3d}, N = {n:4d}: {project / 1e6:16.1f}", end="")
-    print(f" {mix / 1e6:13.1f} = {share:.0%}")
+    print(
+        f"D = {d:3}, N = {n:4}: scores and mixture are {mix / (project + mix):.0%} of all operations"
+    )
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## $N^2D + ND^2$
+# ## Short texts pay for projections, long ones for the square
 
-# %% tags=["hide-input", "fragment"]
-lengths = [16, 32, 64, 128, 256, 512, 1024, 2048]
+# %% tags=["hide-input", "deeper", "fragment"]
+lengths = [16, 64, 256, 1024]
 seed(0)
 matrices = torch.randn(4, WIDTH, WIDTH) / math.sqrt(WIDTH)
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.0), sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.6))
 counted = [operations(n, WIDTH) for n in lengths]
 measured = []
 with torch.no_grad():
@@ -1838,14 +2048,12 @@ for ax, values, unit in (
     (axes[0], counted, "operations"),
     (axes[1], measured, "milliseconds"),
 ):
-    ax.plot(
-        lengths, [one[0] for one in values], "o-", label="projections, $ND^2$"
-    )
+    ax.plot(lengths, [one[0] for one in values], "o-", label="projections")
     ax.plot(
         lengths,
         [one[1] for one in values],
         "s-",
-        label="scores and mixture, $N^2D$",
+        label="scores, mixture",
     )
     ax.axvline(2 * WIDTH, linestyle=":", color="grey")
     ax.set(
@@ -1856,13 +2064,14 @@ for ax, values, unit in (
         xticklabels=lengths,
     )
     ax.minorticks_off()
+axes[0].set_xlabel("tokens $N$")
 axes[1].set_xlabel("tokens $N$")
 axes[0].text(
     2 * WIDTH, counted[-1][1] / 4, "$N = 2D$ ", color="grey", ha="right"
 )
 axes[0].set_title("Counted, D = 64")
 axes[1].set_title("Timed on this machine")
-axes[0].legend(fontsize=11, loc="lower right", frameon=True, framealpha=1)
+axes[0].legend(loc="lower right", handlelength=1)
 figures.show(
     fig,
     alt="Operations and time against the number of tokens. Projections grow in proportion to N, scores and mixture with "
@@ -1870,12 +2079,11 @@ figures.show(
     caption="Left of N = 2D the projections cost more. On a real machine they tend to cross earlier: the softmax moves much memory, and is counted as no operation at all.",
 )
 
+# %% [markdown] tags=["deeper"]
+# For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent (last line printed). For texts of many thousand tokens, where $N$ is far beyond $2D$, it is nearly everything, and chapters 9 and 10 fight it with windows and fused kernels. A picture need not be long: a ViT-B/16 reads 196 patches at width 768 ([Dosovitskiy et al. 2020](https://arxiv.org/abs/2010.11929)), far below the border. And a whole Transformer block has a feed-forward part as well (chapter 6), of $16ND^2$ operations, so its border lies at $N = 6D$. Whoever says "attention is quadratic" should be asked: *at which N, and which D?*
+
 # %% [markdown] tags=["notes"]
 # For sentences, the quadratic term is a rounding error. For books and pictures it is everything. N = 2D is the border. The GPU exercise measures up to what the card holds.
-
-# %% [markdown]
-# For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent (last line of the table). For books, pictures and genes, where $N$ is far beyond $2D$, it is nearly everything, and chapters 9 and 10 fight it with windows and
-# fused kernels. Whoever says "attention is quadratic" should be asked: *at which N, and which D?*
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -1885,12 +2093,35 @@ figures.show(
 # You will often read that attention compares the token vectors and mixes the similar ones, like a vector database. If that were so, the token a head looks at most should be the token most similar to it. Test it on the encoder: 18 sentences, 72 heads, words
 # only. For every word and head: is the word it looks at most (itself apart) its nearest neighbour by cosine?
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% tags=["held"]
+assert [conv_layers(n + 1) for n in (8, 16)] == [8, 16]
+assert conv_layers(10) == 9
+assert [conv_layers(n + 1, dilated=True) for n in (8, 16)] == [4, 5]
+assert conv_layers(10, dilated=True) == 4
+assert rnn_steps(9) == 9
+assert attention_layers(65) == 1
+assert abs(chain(LAYERS["RNN"], 256) / chain(LAYERS["RNN"], 64) - 4) < 0.04
+assert chain(by_convolution, 256) == chain(by_convolution, 64) < 10
+assert chain(by_attention, 256) == chain(by_attention, 64) < 10
+growth = {
+    name: kept(layer, 2048) / kept(layer, 1024)
+    for name, layer in LAYERS.items()
+}
+assert abs(growth["RNN"] - 2) < 0.05
+assert abs(growth["convolution"] - 2) < 0.05
+assert growth["self-attention"] > 3.3
+
+# %% tags=["held"]
+assert operations(128, 64) == (16 * 64**3, 16 * 64**3)
+project, mix = operations(30, 512)
+assert mix / (project + mix) < 0.05
+
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## “Attention is a similarity search”
 #
 # If so, a head's favourite word should be the most *similar* word. Is it?
 
-# %%
+# %% tags=["plumbing"]
 hits, selves, chance, total = 0, 0, 0.0, 0
 for text in RIVER + MONEY + FRESH:
     with record(encoder) as maps:
@@ -1910,6 +2141,11 @@ print(f"the favourite is the most similar other word: {hits / total:.0%}")
 print(f"a random other word would be:                 {chance / total:.0%}")
 print(f"the favourite of all is the word itself:      {selves / total:.0%}")
 
+# %% tags=["held"]
+assert abs(hits / total - 1 / 7) < 0.01
+assert 1.5 * chance < hits < 2 * chance
+assert selves / total < 0.25
+
 # %% tags=["fragment", "slides-only", "hide-input"]
 print(f"the favourite is the most similar other word: {hits / total:.0%}")
 print(f"a random other word would be:                 {chance / total:.0%}")
@@ -1922,7 +2158,7 @@ print(f"a random other word would be:                 {chance / total:.0%}")
 # A similarity would have $M$ = identity. Attention *learns* $M$. It is a bilinear form: which property of $x_i$ goes looking for which property of $x_j$. Nouns may look for verbs, opening brackets for closing ones. And $M$ is **not symmetric**:
 # how much $i$ wants $j$ says little about how much $j$ wants $i$. Look at the encoder's own scores.
 
-# %%
+# %% tags=["plumbing"]
 tokens, numbers = read(FAMOUS.format("tired"))
 scores = []
 for layer, x_in in zip(encoder.encoder.layers, encoder.states(numbers)):
@@ -1937,7 +2173,7 @@ agreement = torch.stack([torch.corrcoef(pair)[0, 1] for pair in both])
 low, high = agreement.min(), agreement.max()
 print(f"correlation of s_ij and s_ji, 72 heads: from {low:.1f} to {high:.1f}")
 
-# %%
+# %% tags=["plumbing"]
 symmetric = []
 for layer in encoder.encoder.layers:
     w = layer.self_attention
@@ -1951,11 +2187,17 @@ middle, most = symmetric.median(), symmetric.max()
 print("symmetric share of M (a similarity: 1, a random matrix: 0.5)")
 print(f"middle of 72 heads: {middle:.2f}   most symmetric head: {most:.2f}")
 
+# %% tags=["held"]
+assert agreement.min() < -0.3
+assert agreement.max() < 0.7
+assert symmetric.max() < 0.9
+assert abs(symmetric.median() - 0.56) < 0.02
+
 # %% [markdown] tags=["slide", "slides-only"]
 # ## $q_i \cdot k_j = x_i\, W_q W_k^\top x_j^\top$: a learned question
 
 # %% tags=["hide-input", "fragment"]
-fig, axes = plt.subplots(2, 1, figsize=(5.4, 5.2), height_ratios=[5, 4])
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.7))
 ours = LAYER * 12 + HEAD
 axes[0].scatter(there[ours], back[ours], s=14, alpha=0.7)
 low, high = (
@@ -1984,7 +2226,7 @@ axes[1].text(
 )
 figures.show(
     fig,
-    alt="Above: scores of word pairs in both directions, scattered far from the diagonal. Below: histogram of how "
+    alt="Left: scores of word pairs in both directions, scattered far from the diagonal. Right: histogram of how "
     "symmetric the learned form of each of 72 heads is; most lie near the value of a random matrix, none at 1.",
     caption="A similarity would put all points on the dotted diagonal, and all heads at 1.",
 )
@@ -1999,7 +2241,7 @@ figures.show(
 # has two parts, a title and a shelf. How much of a key's spread over all notes comes from the title, and how much of a value's? **Guess first.**
 
 
-# %%
+# %% tags=["plumbing", "nbval-ignore-output"]
 @torch.no_grad()
 def title_share(matrix):
     """How much of the spread comes from the title, not the shelf."""
@@ -2011,8 +2253,17 @@ def title_share(matrix):
 
 in_keys = title_share(attentive.mixer.key)
 in_values = title_share(attentive.mixer.value)
-print("keys are mostly title, at least 0.7:", in_keys >= 0.7)
-print("values are mostly shelf, title at most 0.3:", in_values <= 0.3)
+print(f"spread of the keys that comes from the title:   {in_keys:.0%}")
+print(f"spread of the values that comes from the title: {in_values:.0%}")
+
+# %% tags=["held"]
+assert in_keys >= 0.7
+assert in_values <= 0.3
+seed(0)  # one vector can do both jobs
+mixer = SelfAttention(64)
+mixer.value = mixer.key
+one_vector = train(Reader(64, mixer), steps=200, rate=1e-2)
+assert right_answers(one_vector, 12)[0].mean() >= 0.98
 
 # %% [markdown]
 # Nobody told it. The keys speak of titles, the values of shelves. One vector *can* do both jobs here (train with $v = k$: it works, too), but two matrices let each do one. **Keys are for being found. Values are for being used.** The film catalogue
@@ -2270,6 +2521,13 @@ def look_back(n):
 # %% tags=["check"] exercise="03.5"
 check("03.5", look_back)
 
+# %% tags=["held"]
+for days in (3, 7, 12, 365):
+    turn = circle(days)
+    w_q, w_k = look_back(days)
+    looks = weights(turn @ w_q, turn @ w_k)
+    assert looks[torch.arange(days), torch.arange(days) - 1].min() >= 0.9
+
 # %% [markdown]
 # ### GPU exercise · What does attention cost?
 #
@@ -2285,7 +2543,7 @@ check("03.5", look_back)
 # 4. **Masks put −∞ into the scores**, before the softmax. With a causal mask one pass trains on every prefix of a text.
 # 5. **It costs $N^2D$ for scores and mixture, and $ND^2$ for the projections**, which Table 1 leaves out. The square matters beyond $N \approx 2D$; below, the projections do.
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### Shapes and costs
 #
 # One layer, one head, $N$ tokens of width $E$, head width $D$ (the last column with $E = D$). $W_o$, which leads back to the width $E$, comes in chapter 4; the costs of part 5 include it.
@@ -2303,7 +2561,8 @@ check("03.5", look_back)
 # | **all** | | $4ED$ | $8ND^2 + 4N^2D$ |
 #
 # **Memory for training:** $O(N^2 + ND)$, with a fused kernel $O(ND)$. **Longest path and sequential steps:** 1 and 1; an RNN needs $N$ and $N$.
-#
+
+# %% [markdown]
 # ### Test yourself
 
 # %% tags=["slide", "hide-input"]
@@ -2467,7 +2726,7 @@ Quiz(
     key="03",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### References
 #
 # - A. Vaswani and others (2017), [Attention Is All You Need](https://arxiv.org/abs/1706.03762): scaled dot-product attention (section 3.2.1), the table of path lengths (section 4).

@@ -999,7 +999,7 @@ print(textwrap.fill(teller.tell("The little robot", length=70), 72))
 # %% [markdown]
 # The same weights also run in your browser, in JavaScript on the same layers. A story is told already; press the button to load the model and write an opening of your own.
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["hide-input"]
 StoryTeller.shipped(
     "Once upon a time",
     layer=4,

@@ -253,7 +253,7 @@ def test_slides_have_their_places_notes_and_no_remote_file(
     assert slides.has_slides(chapters[0])
     assert not slides.has_slides(chapters[1])
     deck = slides.render(pages.slides(executed), chapters[0])
-    assert len(re.findall(r"<section>\s*<section>", deck)) == 2
+    assert len(re.findall(r"<section[^>]*>\s*<section[^>]*>", deck)) == 2
     assert deck.count('<div class="fragment">') == 1
     notes = re.search(r'<aside class="notes">(.*?)</aside>', deck, re.DOTALL)
     assert notes

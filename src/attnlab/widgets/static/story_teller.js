@@ -292,11 +292,12 @@ function openingForm(opening, act) {
 
 function render(context) {
   const { model } = context, roots = array(model.get("roots")), [layers, heads] = roots.shape;
-  const sizes = { layers, width: model.get("width") }, heavy = Boolean(model.get("weights"));
-  let rate = 0, tale = shippedTale({
-    roots, logits: array(model.get("logits")),
+  const sizes = { layers, get width() { return model.get("width"); } }, heavy = Boolean(model.get("weights"));
+  const shipped = () => shippedTale({
+    roots: array(model.get("roots")), logits: array(model.get("logits")),
     ...Object.fromEntries(["tokens", "nexts", "opened"].map((key) => [key, model.get(key)])),
   });
+  let rate = 0, tale = shipped();
   const chosen = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)]));
   const numbers = () => ({ ...compute(tale, chosen(), sizes), sinks: wall.sinks() });
   const figure = frame(context, { name: "story-teller", numbers });
@@ -355,6 +356,10 @@ function render(context) {
       `${nice(100 * now.sink, 0)} %. ${now.kept} may follow${pool}.${speed}`;
   }
   paint();
+  figure.on(["roots", "logits", "tokens", "nexts", "opened", "width"], () => {
+    tale = shipped();
+    figure.schedule(paint);
+  });
   figure.on(KEYS, () => figure.schedule(paint));
   figure.onTheme(() => { wall.clear(); figure.schedule(paint); });
   return figure.dispose;

@@ -55,6 +55,9 @@ class Exercise:
         self.suspects = tuple(suspects)
         self.lesson = lesson
         self.properties: dict[str, Property] = {}
+        self._known: list[tuple[str, Callable[..., Any]]] = []  # slips made so far
+        self._next: Iterator[tuple[str, Callable[..., Any]]] | None = None
+        self._asked: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
         self.drawing: Callable[[Draw], tuple[Any, ...]] | None = None
         EXERCISES[id] = self
 
@@ -78,6 +81,8 @@ class Exercise:
 
     def inputs(self, seeds: Sequence[int] = ()) -> list[tuple[Any, ...]]:
         """Arguments for an answer: those that its check hands over, and drawn ones."""
+        if tuple(seeds) in self._asked:
+            return list(self._asked[tuple(seeds)])
         found: list[tuple[Any, ...]] = []
         good = self.reference or self.plain()
         if good is not None:
@@ -90,7 +95,8 @@ class Exercise:
             found = [call.given for call in right.calls]
         if self.drawing is not None:
             found += [self.drawing(Draw(seed)) for seed in seeds]
-        return found
+        self._asked[tuple(seeds)] = found
+        return list(found)
 
     def plain(self) -> Callable[..., Any] | None:
         """The answer that slips are made of, if the chapter has one in `plain/`."""
@@ -222,15 +228,30 @@ class Exercise:
                     break
         again = _redrawn(answer) if alike else []
         for words, suspect in alike:  # a second mistake may hide elsewhere: this one is here
-            if all(_same_doing(suspect, call) for call in again):
+            if all(_same_doing(suspect, call) for call in again) and self._mostly(suspect, more):
                 return words
         return ""
+
+    def _mostly(self, suspect: Callable[..., Any], calls: list[Call]) -> bool:
+        """Where the answer was wrong, did the suspect do the same at least every other time?"""
+        if self.reference is None:
+            return True
+        wrong = [call for call in calls if not close(call.seen, self.reference(*call.given))]
+        return 2 * sum(_same_doing(suspect, call) for call in wrong) >= len(wrong)
 
     def _more(self, answer: Answer) -> list[Call]:
         """What the answer does on inputs that it has not seen yet, for as long as it is quick."""
         return _asked(answer, self.inputs(seeds=range(500, 512)))
 
     def _slips(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """Every slip of the plain answer, made when it is asked for and kept."""
+        self._next = self._next or self._make_slips()
+        yield from list(self._known)
+        for one in self._next:
+            self._known.append(one)
+            yield one
+
+    def _make_slips(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         right = self.plain()
         if right is None:
             return

@@ -214,6 +214,8 @@ class Exercise:
             for words, suspect in self.suspects
             if all(_same_doing(suspect, call) for call in reversed(calls))
         ]
+        if last.error is not None and not alike:
+            return ""
         more = self._more(answer)
         for words, suspect in alike:
             if all(_same_doing(suspect, call) for call in more):

@@ -235,10 +235,21 @@ class Exercise:
         return ""
 
     def _mostly(self, suspect: Callable[..., Any], calls: list[Call]) -> bool:
-        """Where the answer was wrong, did the suspect do the same at least every other time?"""
+        """Where the answer gave wrong numbers, did the suspect do so, too, every other time?
+
+        Where its result had another shape, there is a second mistake: that says nothing here.
+        """
         if self.reference is None:
             return True
-        wrong = [call for call in calls if not close(call.seen, self.reference(*call.given))]
+        wrong = []
+        for call in calls:
+            right = self.reference(*call.given)
+            if isinstance(right, tuple) or getattr(call.seen, "shape", 0) != getattr(
+                right, "shape", 0
+            ):
+                continue
+            if not close(call.seen, right):
+                wrong.append(call)
         return 2 * sum(_same_doing(suspect, call) for call in wrong) >= len(wrong)
 
     def _more(self, answer: Answer) -> list[Call]:

@@ -24,6 +24,7 @@ from attnlab.widgets.plotly_figure import PlotlyFigure
 from attnlab.widgets.position_similarity import PositionSimilarity
 from attnlab.widgets.pronouncer import Pronouncer
 from attnlab.widgets.quiz import Quiz
+from attnlab.widgets.relative_bias import RelativeBiasTable
 from attnlab.widgets.rnn_stepper import RNNStepper
 from attnlab.widgets.rope_dial import RopeDial
 from attnlab.widgets.scale_histogram import ScaleHistogram
@@ -34,6 +35,8 @@ from attnlab.widgets.superposition import Superposition
 from attnlab.widgets.timeline import Timeline
 from attnlab.widgets.token_sampler import TokenSampler
 from attnlab.widgets.transformer_stepper import TransformerStepper
+from attnlab.widgets.window_cost import WindowCost
+from attnlab.widgets.window_explorer import WindowExplorer
 from attnlab.widgets.word_directions import WordDirections
 
 __all__ = [
@@ -62,6 +65,7 @@ __all__ = [
     "Pronouncer",
     "Quiz",
     "RNNStepper",
+    "RelativeBiasTable",
     "RopeDial",
     "ScaleHistogram",
     "SinusoidMatrix",
@@ -71,5 +75,7 @@ __all__ = [
     "Timeline",
     "TokenSampler",
     "TransformerStepper",
+    "WindowCost",
+    "WindowExplorer",
     "WordDirections",
 ]

@@ -1,0 +1,1024 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 9
+#     title: Swin windows
+#     minutes: 110
+#     summary: Attention in small windows costs in proportion to the picture. Shifting the windows joins them, a mask keeps strangers apart, a table of biases says where things are, and merging builds a pyramid. Built, broken, repaired and measured.
+# ---
+
+# %% [markdown] tags=["slide"]
+# # 9 · Swin windows
+#
+# A ViT lets every patch look at every other one. With small patches that is millions of weights per head. **What if a token looked only at its neighbours, and the neighbourhoods moved from block to block?** Press a token, then pull *Step*.
+
+# %% tags=["setup"]
+import json
+import math
+import time
+from unittest.mock import patch
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.optim.lr_scheduler import OneCycleLR
+
+from attnlab import assets, figures, masks
+from attnlab.attention import attention, weights
+from attnlab.checks import check
+from attnlab.data import composed, photographs
+from attnlab.layers import windows
+from attnlab.layers.windows import (
+    WindowAttention,
+    partition,
+    relative_index,
+    reverse,
+    shift,
+)
+from attnlab.models.swin import Block, Swin, swin_t
+from attnlab.models.swin_weights import translate
+from attnlab.record import record
+from attnlab.reproducible import seed
+from attnlab.widgets import Quiz, RelativeBiasTable, WindowCost, WindowExplorer
+from attnlab.widgets.diagram import Box, Diagram, Step
+
+figures.use_style()
+torch.set_printoptions(precision=2, sci_mode=False, linewidth=100)
+torch.set_num_threads(1)
+
+# %% tags=["hide-input"]
+WindowExplorer(
+    image=photographs.square("cat", 240),
+    side=24,
+    window=6,
+    shift=3,
+    row=8,
+    column=8,
+    title="Shifted windows on a photograph",
+    caption="Left: the picture at each step. Right: who may see whom, in every window. With shift 0 and six blocks, does the token ever leave its window?",
+)
+
+# %% [markdown] tags=["notes"]
+# 45 minutes: cost and the pyramid (10), windows that cannot talk (10), shift and mask by hand (10), bias and merging (8), what it is worth, honestly (5), quiz (2).
+
+# %% [markdown]
+# At the end you can
+#
+# - say what windows save, and measure it;
+# - show a task that windows cannot do, and the shift that repairs it;
+# - build the shift, its mask, the bias table and patch merging, equal to the published Swin;
+# - find a mask that masks nothing, before you train with it.
+
+# %% [markdown] tags=["slide"]
+# ## 1 · The question
+#
+# **Objects come in all sizes; a ViT has one.** It cuts the picture once and keeps that grid to the end: it is *isotropic*. Suppose every token were labelled perfectly as object or background. How well could a grid of patches outline a small object?
+
+# %% tags=["plumbing"]
+def best_outline(gold, patch):
+    """Overlap (IoU) of outlines with the best labelling of patches."""
+    cells = F.avg_pool2d(gold[:, None].float(), patch) > 0.5
+    grid = F.interpolate(cells.float(), scale_factor=patch)[:, 0] > 0.5
+    both = (grid & gold).flatten(1).sum(1)
+    either = (grid | gold).flatten(1).sum(1).clamp(min=1)
+    return (both / either).mean().item()
+
+
+def outlines(size, canvas=224, count=40):
+    """Real objects, so many pixels large, somewhere in a picture."""
+    gold = composed.draw(count, size=96, split="test", seed=5).gold
+    out = torch.zeros(count, canvas, canvas, dtype=torch.bool)
+    places = torch.Generator().manual_seed(1)
+    for i, one in enumerate(gold):
+        rows, columns = one.any(1).nonzero()[:, 0], one.any(0).nonzero()[:, 0]
+        cut = one[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        small = F.interpolate(cut[None, None].float(), (size, size))[0, 0]
+        r, c = torch.randint(canvas - size + 1, (2,), generator=places)
+        out[i, r : r + size, c : c + size] = small > 0.5
+    return out
+
+
+# %%
+print("object    16 × 16 patches    4 × 4 patches")
+overlap = {}
+for size in (12, 24, 48, 96):
+    gold = outlines(size)
+    overlap[size] = best_outline(gold, 16), best_outline(gold, 4)
+    print(f"{size:3d} px        {overlap[size][0]:.2f}              {overlap[size][1]:.2f}")
+
+# %% tags=["held"]
+assert overlap[12][0] < 0.35 and overlap[12][1] > 0.6, overlap
+assert overlap[96][0] > 0.7, overlap
+
+# %% [markdown]
+# No training can help here: those are the *best* labels of 40 real objects. So take small patches. But then there are 56 × 56 of them in a picture of 224 pixels, and global attention pays for every pair:
+
+# %%
+tokens = (224 // 4) ** 2
+print(f"4 × 4 patches: {tokens} tokens, 56⁴ = {tokens**2:,} weights per head and layer")
+print(f"7 × 7 windows: M²·HW       = {7**2 * tokens:,} weights")
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## 56⁴ = 9.8 million weights per head
+#
+# 4 × 4 patches, 224 × 224 pixels, every token with every token. Windows of 7 × 7: **154 thousand**.
+
+# %% tags=["slide", "hide-input"]
+WindowCost(
+    title="Cost against picture size",
+    caption="Dashed: global attention. Solid: windows. Multiplications of one layer of width 96, by equations 1 and 2 of Liu et al. (2021). Where do the curves part when the window grows?",
+)
+
+# %% [markdown]
+# $$\Omega_{\text{global}} = 4\,hw\,E^2 + 2\,(hw)^2E, \qquad \Omega_{\text{windows}} = 4\,hw\,E^2 + 2\,M^2\,hw\,E$$
+#
+# with $h \times w$ tokens of width $E$ and windows of $M \times M$ ([Liu et al. 2021](https://arxiv.org/abs/2103.14030), equations 1 and 2). Quadratic against **linear** in $hw$. That is a count. Here is the clock:
+
+
+# %% tags=["nbval-ignore-output"]
+def fastest(call, rounds):
+    """Least CPU time of several rounds, in milliseconds."""
+    spent = []
+    for _ in range(rounds):
+        start = time.process_time()
+        call()
+        spent.append(time.process_time() - start)
+    return 1000 * min(spent)
+
+
+times = {}
+print("tokens       global     windows   weights: global   windows")
+for side in (28, 56, 112):
+    x = torch.randn(1, side, side, 32)
+    line, cut = x.flatten(1, 2)[:, None], partition(x, 7)
+    rounds = 8 if side < 112 else 2
+    times[side] = (
+        fastest(lambda: attention(line, line, line), rounds),
+        fastest(lambda: attention(cut, cut, cut), 20),
+    )
+    sizes = (4 * side**4 / 2**20, 4 * 49 * side**2 / 2**20)  # float32
+    print(f"{side:3d} × {side:<3d}", end="")
+    print(f" {times[side][0]:9.1f} ms {times[side][1]:7.2f} ms", end="")
+    print(f"   {sizes[0]:9.1f} MiB {sizes[1]:7.2f} MiB")
+growth = [times[112][i] / times[28][i] for i in (0, 1)]
+print(f"16 times the tokens: global × {growth[0]:.0f}, windows × {growth[1]:.0f}")
+
+# %% tags=["held"]
+assert growth[0] > 120 and growth[1] < 32, growth
+cut = partition(torch.randn(1, 56, 56, 32), 7)
+assert weights(cut, cut).numel() == 49 * 56**2 and (56**2) ** 2 == 9_834_496
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(7, 3.2))
+sides = [side**2 for side in times]
+for i, (name, mark) in enumerate((("global", "o--"), ("windows of 7 × 7", "s-"))):
+    ax.plot(sides, [times[s][i] for s in times], mark, label=name)
+ax.set(xscale="log", yscale="log", xlabel="tokens", ylabel="milliseconds")
+ax.set_title("Time of attention, width 32, one thread")
+ax.set_xticks(sides, [f"{s}²" for s in times])
+ax.xaxis.minorticks_off()
+figures.plain_ticks(ax.yaxis)
+ax.legend()
+figures.show(
+    fig,
+    alt="Time of global and window attention against the number of tokens, on log axes. The global line is twice as steep.",
+    caption="On log axes a quadratic cost is a line twice as steep as a linear one.",
+)
+
+# %% [markdown]
+# ### Two shapes of network
+#
+# Cheap attention on many small tokens allows a **pyramid**: begin with 4 × 4 patches, and let four neighbours become one wider token from stage to stage. A detector gets a fine map and a coarse one from the same network, as from a CNN.
+
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Box("picture", "224 × 224", at=(0, 0)),
+        Box("v1", "14 × 14", detail="768 wide", at=(1, 0), colour="key"),
+        Box("v2", "14 × 14", detail="768 wide", at=(2, 0), colour="key"),
+        Box("v3", "14 × 14", detail="768 wide", at=(3, 0), colour="key"),
+        Box("v4", "14 × 14", detail="768 wide", at=(4, 0), colour="key"),
+        Box("same", "224 × 224", at=(0, 1)),
+        Box("s1", "56 × 56", detail="96 wide", at=(1, 1), colour="attention"),
+        Box("s2", "28 × 28", detail="192 wide", at=(2, 1), colour="attention"),
+        Box("s3", "14 × 14", detail="384 wide", at=(3, 1), colour="attention"),
+        Box("s4", "7 × 7", detail="768 wide", at=(4, 1), colour="attention"),
+    ],
+    ["picture -> v1 -> v2 -> v3 -> v4", "same -> s1 -> s2 -> s3 -> s4"],
+    steps=[
+        Step("ViT-B/16: one grid of 14 × 14 tokens from the first block to the last.", ["picture", "v1", "v2", "v3", "v4"]),
+        Step("Swin-T: 2, 2, 6 and 2 blocks; each stage has a quarter of the tokens, twice as wide.", ["same", "s1", "s2", "s3", "s4"]),
+    ],
+    title="Isotropic (above) and hierarchical (below)",
+)
+
+# %% [markdown] tags=["slide"]
+# ### But windows cannot talk
+#
+# A task for neighbours: a picture of 0s and 1s. Every token says whether **the token below it is the same**; in the last row nothing is below, so the answer is no. Two blocks with windows of 4 × 4 on an 8 × 8 picture. **Guess:** which row gets into trouble?
+
+
+# %%
+def pictures(batch, side=8):
+    """Bits, and for each whether the one below is the same."""
+    grid = torch.randint(2, (batch, side, side))
+    same = (grid[:, 1:] == grid[:, :-1]).long()
+    return grid, F.pad(same, (0, 0, 0, 1))
+
+
+class Watcher(nn.Module):
+    """Two Swin blocks; every token answers for itself."""
+
+    def __init__(self, shift, width=32):
+        super().__init__()
+        self.embed = nn.Embedding(2, width)
+        blocks = [Block(width, 2, 4, 2 * width, by) for by in (0, shift)]
+        self.blocks = nn.Sequential(*blocks)
+        self.read = nn.Linear(width, 2)
+
+    def forward(self, grid):  # (B, 8, 8) -> (B, 8, 8, 2)
+        return self.read(self.blocks(self.embed(grid)))
+
+
+# %% tags=["plumbing"]
+def train(model, steps=400, rate=4e-3):
+    optimiser = torch.optim.Adam(model.parameters(), rate)
+    schedule = OneCycleLR(optimiser, rate, total_steps=steps)
+    for _ in range(steps):
+        grid, same = pictures(32)
+        loss = F.cross_entropy(model(grid).flatten(0, 2), same.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    return model
+
+
+@torch.no_grad()
+def by_row(model):
+    """Share of right answers in each row, on 500 new pictures."""
+    seed(9)
+    grid, same = pictures(500)
+    return (model(grid).argmax(-1) == same).float().mean((0, 2))
+
+
+# %% tags=["nbval-ignore-output"]
+rows = {}
+for by in (0, 2):
+    rows[by] = []
+    for number in range(3):
+        seed(number)
+        watcher = train(Watcher(shift=by))
+        rows[by].append(by_row(watcher))
+        print(f"shift {by}, seed {number}, right by row:", end=" ")
+        print(*(f"{share:.2f}" for share in rows[by][-1]))
+
+# %% tags=["held"]
+assert all(0.45 < one[3] < 0.55 for one in rows[0]), rows
+assert all(one.min() >= 0.95 for one in rows[2]), rows
+
+# %% tags=["slide", "hide-input"]
+fig, ax = plt.subplots(figsize=(7, 3.2))
+for by, name, mark in ((0, "both blocks plain", "o--"), (2, "second block shifted by 2", "s-")):
+    ax.plot(range(8), torch.stack(rows[by]).mean(0), mark, label=name)
+ax.axvline(3.5, color="grey", lw=1)
+ax.set(xlabel="row of the token", ylabel="share right", ylim=(0.4, 1.05))
+ax.set_title("Row 3 must ask the next window")
+ax.legend(loc="lower right")
+figures.show(
+    fig,
+    alt="Share of right answers by row. Without shift row 3 is at one half, all other rows near one; with shift all rows are near one.",
+    caption="Mean of three seeds. The window border lies between rows 3 and 4: without a shift row 3 is at chance, as good as a coin.",
+)
+
+# %% [markdown] tags=["notes"]
+# Row 7 is also the last of its window, but its answer is always no, so "no" at every lower border gives 1.0 there and 0.5 in row 3.
+
+# %% [markdown]
+# Row 3 answers like a coin, in every seed, and no training could help: the token below is in another window, in both blocks. Move the second block's windows by half a window, and all rows are right. That is **Swin**: *s*hifted *win*dows.
+#
+# ## 2 · By hand
+#
+# ### Shift, cut, mask
+#
+# Sixteen tokens, numbered, windows of 2 × 2, shift 1. **Before you run it:** which four numbers meet in the last window?
+
+# %%
+number = torch.arange(16).reshape(1, 4, 4, 1)
+print("picture          rolled up and left by 1")
+for before, after in zip(number[0, ..., 0], shift(number, 1)[0, ..., 0]):
+    print(before.tolist(), " ", after.tolist())
+cut = partition(shift(number, 1), 2)[0, ..., 0]  # (windows, 4)
+print("windows:", cut.tolist())
+
+# %% [markdown]
+# The last window holds 15, 12, 3 and 0: **the four corners of the picture.** The second holds 7, 4, 11, 8: two from the right edge, two from the left. The real grid, moved by 1, has nine windows, and those at the edges are *ragged*: 1 × 1, 1 × 2, 2 × 1. Rolling packs the ragged pieces into full windows, so that all have the same shape and run as one batch. The mask keeps apart what only shares the box:
+#
+# $$\operatorname{softmax}\!\left(\frac{QK^\top}{\sqrt D} + B + \text{mask}\right) V$$
+#
+# | symbol | shape | with Swin-T, first stage |
+# |---|---|---|
+# | tokens of all windows | $(B, W, M^2, E)$, $W = hw/M^2$ | $(B, 64, 49, 96)$ |
+# | $Q$, $K$, $V$ | $(B, W, H, M^2, D)$ | $(B, 64, 3, 49, 32)$ |
+# | bias $B$ | $(H, M^2, M^2)$, from $(2M-1)^2$ numbers per head | $(3, 49, 49)$ from 169 |
+# | mask | $(W, 1, M^2, M^2)$, True = may attend | $(64, 1, 49, 49)$ |
+
+# %%
+mask = masks.shifted_window(4, 4, 2, 1).dense()[:, 0]  # (4, 4, 4)
+for tokens, allowed in zip(cut.tolist(), mask):
+    print(f"window {tokens}")
+    for query, row in zip(tokens, allowed):
+        seen = [key for key, yes in zip(tokens, row) if yes]
+        print(f"   {query:2d} sees {seen}")
+
+# %% [markdown] tags=["slide"]
+# ### Masked shift = ragged windows, exactly
+#
+# **Is the trick exact, or nearly?** Attention in the nine ragged windows, one by one, against one batch of rolled, full, masked ones:
+
+
+# %%
+def ragged(x, M, by):
+    """Attention in every piece of a grid moved by `by`, one at a time."""
+    out = torch.empty_like(x)
+    cuts = [0, *range(by, x.shape[1], M), x.shape[1]]
+    for top, bottom in zip(cuts, cuts[1:]):
+        for left, right in zip(cuts, cuts[1:]):
+            piece = x[:, top:bottom, left:right]
+            flat = piece.flatten(1, 2)
+            out[:, top:bottom, left:right] = attention(flat, flat, flat).view_as(piece)
+    return out
+
+
+def rolled(x, M, by):
+    cut = partition(shift(x, by), M)[:, :, None]  # (B, W, 1, M², E)
+    allowed = masks.shifted_window(*x.shape[1:3], M, by)
+    out = attention(cut, cut, cut, mask=allowed)[:, :, 0]
+    return shift(reverse(out, *x.shape[1:3]), -by)
+
+
+seed(0)
+for side, M, by in ((4, 2, 1), (15, 5, 2), (21, 7, 3)):
+    x = torch.randn(2, side, side, 8, dtype=torch.float64)
+    apart = (ragged(x, M, by) - rolled(x, M, by)).abs().max()
+    pieces = (math.ceil((side - by) / M) + 1) ** 2
+    print(f"{side:2d} × {side:<2d} windows {M}: {pieces:2d} ragged pieces, ", end="")
+    print(f"{(side // M) ** 2:2d} full windows, differ by less than 1e-12:", bool(apart < 1e-12))
+
+# %% [markdown]
+# Exact. (The tests hold it for all windows from 2 to 8, all shifts, pictures of any shape.)
+#
+# ### The bias: one number per offset
+#
+# A window has no word order, and Swin adds no positions to its tokens. Instead every head learns **one number per offset**, added to the score. In a 3 × 3 window two cells are −2 … 2 rows apart and −2 … 2 columns: $(2 \cdot 3 - 1)^2 = 25$ offsets for 81 pairs. Build the index by hand: row offset plus 2, times 5, plus column offset plus 2.
+
+# %%
+cells = [(r, c) for r in range(3) for c in range(3)]
+index = torch.tensor(
+    [
+        [(r - a + 2) * 5 + (c - b + 2) for a, b in cells]  # keys
+        for r, c in cells  # queries
+    ]
+)
+print(index)
+print("entries used:", index.unique().numel(), "of", 5 * 5)
+print("equal to the library's:", torch.equal(index, relative_index(3)))
+
+# %% tags=["slide", "hide-input"]
+distance = torch.tensor([[1.0 - math.hypot(r - 2, c - 2) for c in range(5)] for r in range(5)])
+RelativeBiasTable(
+    distance,
+    row=1,
+    column=1,
+    key_row=0,
+    key_column=2,
+    title="3 × 3 cells, 25 offsets",
+    caption="A bias made by hand: the nearer, the higher. Move the query: the frame slides over the table. Two pairs with the same offset share one entry.",
+)
+
+# %% [markdown]
+# ## 3 · Live
+#
+# Go back to the figure at the top and answer with it:
+#
+# 1. Window 6, shift 3, step 4. How many different masks are there among the 16 windows? (Four: nothing cut, cut below, cut right, both.)
+# 2. Press a token next to the picture's corner, step 5. Then switch *Mask* off. Who is lit now?
+# 3. Step 6, blocks 1, 2, 3 …: how far does the token see after each? Then the same with shift 0.
+#
+# The last one we also measure, on real blocks with random weights. The gradient of one token's output tells which inputs can reach it.
+
+
+# %%
+def reach(by, blocks, side=24, M=6):
+    """Which tokens move the middle one after so many blocks: (side, side)."""
+    seed(0)
+    stack = [Block(8, 1, M, 16, by * (k % 2)) for k in range(blocks)]
+    x = torch.randn(1, side, side, 8, requires_grad=True)
+    nn.Sequential(*stack)(x)[0, 8, 8].sum().backward()
+    return x.grad[0].abs().sum(-1) > 0
+
+
+print("blocks            1    2    3    4    5    6")
+seen = {by: [reach(by, k) for k in range(1, 7)] for by in (3, 0)}
+for by, name in ((3, "shifted by 3"), (0, "never shifted")):
+    print(f"{name:14}", *(f"{int(one.sum()):4d}" for one in seen[by]), f" of {24 * 24} tokens")
+
+# %% tags=["held"]
+assert [int(one.sum()) for one in seen[0]] == [36] * 6
+assert int(seen[3][1].sum()) > 36 and int(seen[3][5].sum()) == 576
+
+# %% tags=["slide", "hide-input"]
+fig, axes = plt.subplots(1, 4, figsize=(9, 2.6))
+for ax, k in zip(axes, (1, 2, 3, 4)):
+    ax.imshow(seen[3][k - 1], cmap=figures.WEIGHTS, vmin=0, vmax=1.3)
+    ax.plot(8, 8, "o", color="white", markeredgecolor="black")
+    ax.set_title(f"{k} block{'s' if k > 1 else ''}", size=13)
+    ax.set(xticks=[], yticks=[])
+figures.show(
+    fig,
+    alt="Four maps of 24 by 24 tokens. What reaches the chosen token grows from one window to a large square.",
+    caption="What can reach the marked token (gradients that are not zero): it grows by about half a window on each side with every shifted block.",
+)
+
+# %% [markdown]
+# ## 4 · In the open
+#
+# Partition is one `reshape` and one swap. Write the picture's rows as (window row, row inside), the columns likewise, and bring the two *inside* axes together:
+
+
+# %%
+def my_partition(x, M):
+    """(B, R, C, E) -> (B, W, M·M, E)"""
+    B, R, C, E = x.shape
+    x = x.reshape(B, R // M, M, C // M, M, E)
+    return x.transpose(2, 3).reshape(B, -1, M * M, E)
+
+
+x = torch.randn(2, 6, 9, 5)  # not square, so a swap would show
+torch.testing.assert_close(my_partition(x, 3), partition(x, 3))
+print(tuple(x.shape), "->", tuple(my_partition(x, 3).shape))
+
+# %% [markdown]
+# A whole shifted layer, with the library's multi-head attention of chapter 4 inside. Compare with `WindowAttention` on the same weights:
+
+
+# %%
+def shifted_layer(x, layer):
+    """What WindowAttention does, in the open: (B, R, C, E) -> (B, R, C, E)."""
+    M, by = layer.window, layer.shift
+    cut = partition(shift(x, by), M)  # (B, W, M², E)
+    allowed = masks.shifted_window(*x.shape[1:3], M, by)
+    table = layer.bias.table  # ((2M−1)², H)
+    bias = table[relative_index(M)].permute(2, 0, 1)  # (H, M², M²)
+    out = layer.attend(cut, mask=allowed, bias=bias)
+    return shift(reverse(out, *x.shape[1:3]), -by)
+
+
+seed(0)
+layer = WindowAttention(12, 3, 4, shift=2)
+x = torch.randn(2, 8, 12, 12)
+torch.testing.assert_close(shifted_layer(x, layer), layer(x))
+print("output", tuple(layer(x).shape), "- equal to the library's layer")
+
+# %% [markdown]
+# ### Patch merging
+#
+# Four neighbours side by side, a norm, a linear map from $4E$ to $2E$: a quarter of the tokens, twice the width. The published order of the four is *column by column*, and weights that were trained with it need it:
+
+# %%
+picture = torch.arange(8).reshape(1, 2, 4, 1)
+corners = [picture[:, r::2, c::2] for c in (0, 1) for r in (0, 1)]
+print(picture[0, ..., 0].tolist(), "->", torch.cat(corners, -1)[0, 0].tolist())
+
+# %% [markdown]
+# ### Equal to the published model
+#
+# The whole Swin-T, 28 million weights, random here, in `transformers` and in ours: the scores of a picture that needs padding, and every attention map.
+
+# %% tags=["nbval-ignore-output"]
+from transformers import SwinConfig, SwinForImageClassification
+
+seed(0)
+theirs = SwinForImageClassification(SwinConfig(num_labels=10)).eval()
+ours = Swin(swin_t(10)).eval()
+ours.load_state_dict(translate(theirs.state_dict()))
+image = torch.randn(1, 3, 224, 250)  # 250 is not a multiple of 4 · 7
+with torch.no_grad(), record(ours) as maps:
+    apart = (ours(image) - theirs(image).logits).abs().max().item()
+shapes = {tuple(m.shape) for m in maps.values()}
+print(f"scores differ by {apart:.0e}; {len(maps)} maps, such as", max(shapes))
+
+# %% tags=["held"]
+assert apart < 1e-4 and len(maps) == 12
+
+# %% [markdown]
+# With a network, `translate` reads the published weights in the same way, from the paper's own file, timm or Hugging Face; the GPU exercise does it.
+#
+# ## 5 · At work
+#
+# ### A small Swin against chapter 8's ViT, honestly
+#
+# Equal CPU time, equal batch, equal learning rate, one seed each, on Fashion-MNIST ([Chapter 8](08_vit_dino.ipynb) has the ViT). **Guess:** who wins on pictures of 28 × 28?
+
+# %%
+runs = json.loads(assets.find("data/swin_runs.json").read_text())
+for run in runs:
+    if run["task"] == "plain":
+        print(f"{run['model']:7} {run['steps']:5d} steps in {run['seconds']:.0f} s,", end=" ")
+        print(f"{run['ms']:5.1f} ms per step: {run['accuracy']:.1%} right")
+
+# %% [markdown]
+# The ViT wins, and the steps say why: at 28 pixels its 16 large patches are cheap, and a whole picture is hardly more than one window. The Swin has 196 tokens in its first stage and pays for rolling and cutting. Nothing here needs a pyramid.
+#
+# Now the same clothes at any size from 14 pixels up, anywhere in larger pictures, **the same 4 × 4 patches for both**, the same 60 seconds:
+
+# %% tags=["plumbing"]
+found = {(r["model"], r["side"]): r for r in runs if r["task"] == "sizes"}
+
+
+def score(name, side):
+    """Mean over the sizes of the objects."""
+    shares = found[name, side]["by_size"].values()
+    return sum(shares) / len(shares)
+
+
+# %%
+print("picture   tokens   ViT/4              Swin/4")
+for side in (28, 56, 112):
+    print(f"{side:4d} px   {(side // 4) ** 2:5d}", end="")
+    for name in ("vit/4", "swin/4"):
+        run = found[name, side]
+        print(f"   {run['ms']:6.1f} ms  {score(name, side):.1%}", end="")
+    print()
+coarse = found["vit/14", 56]
+print(f"\n  56 px, ViT/14: {coarse['ms']:.1f} ms ", end="")
+print(*(f"{size} px {share:.0%}" for size, share in coarse["by_size"].items()), sep=", ")
+
+# %% tags=["hide-input", "slide"]
+fig, ax = plt.subplots(figsize=(7, 3.2))
+for name, label, mark in (("vit/4", "ViT, 4 × 4 patches", "o--"), ("swin/4", "Swin, 4 × 4 patches", "s-")):
+    ax.plot((28, 56, 112), [found[name, s]["ms"] for s in (28, 56, 112)], mark, label=label)
+ax.set(xscale="log", yscale="log", xlabel="side of the picture in pixels", ylabel="ms per training step")
+ax.set_xticks((28, 56, 112), ("28", "56", "112"))
+ax.xaxis.minorticks_off()
+figures.plain_ticks(ax.yaxis)
+ax.set_title("Where the order turns")
+ax.legend()
+figures.show(
+    fig,
+    alt="Time of a training step of a ViT and a Swin with equal patches against picture size. The ViT's line is steeper and crosses the Swin's.",
+    caption="A training step of 32 pictures, CPU time, measured while training (training/swin.py).",
+)
+
+# %% [markdown]
+# SIZES_PROSE
+#
+# ### Speed against accuracy, as published
+#
+# ImageNet-1K, trained on it alone, from table 1a of [Liu et al. (2021)](https://arxiv.org/abs/2103.14030), which measured all of them on one V100.
+
+# %% tags=["plumbing"]
+# name, pictures per second, top-1 %
+PUBLISHED = {
+    "RegNetY": [("4G", 1156.7, 80.0), ("8G", 591.6, 81.7), ("16G", 334.7, 82.9)],
+    "EfficientNet": [("B3", 732.1, 81.6), ("B4", 349.4, 82.9), ("B5", 169.1, 83.6), ("B6", 96.9, 84.0), ("B7", 55.1, 84.3)],
+    "ViT": [("B/16, 384²", 85.9, 77.9), ("L/16, 384²", 27.3, 76.5)],
+    "DeiT": [("S", 940.4, 79.8), ("B", 292.3, 81.8), ("B, 384²", 85.9, 83.1)],
+    "Swin": [("T", 755.2, 81.3), ("S", 436.9, 83.0), ("B", 278.1, 83.5), ("B, 384²", 84.7, 84.5)],
+}
+
+# %% tags=["hide-input", "slide"]
+PUBLISHED_PLOT
+
+# %% [markdown]
+# At every speed from 80 to 760 pictures per second Swin is above DeiT and RegNetY, and about level with EfficientNet. A plain ViT without extra data is far below: chapter 8's lesson about inductive bias.
+#
+# ### A real trained model, looked into
+#
+# DAT-light ([Chen et al. 2023](https://arxiv.org/abs/2308.03364)) doubles the size of pictures. Nine of its 18 blocks attend in windows of 8 × 32, and four of those are shifted, with Swin's mask. Its bias comes from a tiny network that is asked about every offset. What did it learn?
+
+# %% tags=["hide-input"]
+dat, about = assets.load("data/dat_light.safetensors")
+RelativeBiasTable(
+    dat["bias.0"],
+    row=3,
+    column=15,
+    key_row=4,
+    key_column=15,
+    title="A trained bias: DAT-light, first block, three heads",
+    caption="Windows of 8 × 32 pixels: 15 × 63 offsets. Blue is favoured, orange avoided. Do the three heads care about the same offsets?",
+)
+
+# %%
+print("photograph   bicubic   DAT   without mask   change: border, inside")
+for row in about["rows"]:
+    print(f"{row['photograph']:11} {row['bicubic']:6.2f} {row['masked']:8.2f}", end="")
+    print(f" {row['without']:9.2f} dB   {row['border']:.2f} {row['inside']:10.2f}", end="")
+    print("   of 255")
+strangers = [row["outside"] for row in about["rows"]]
+print(f"attention to strangers without the mask: {min(strangers):.0%} to {max(strangers):.0%}")
+
+# %% tags=["held"]
+assert all(row["masked"] > row["bicubic"] + 1 for row in about["rows"])
+assert all(abs(row["masked"] - row["without"]) < 0.05 for row in about["rows"])
+assert all(row["border"] > row["inside"] for row in about["rows"])
+
+# %% [markdown]
+# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line, last shifted block). Yet the picture hardly changes, by a fraction of one grey level, most along the border, and the quality stays. This is how a missing mask goes unnoticed. Keep that in mind for exercise 9.5.
+#
+# ## 6 · Misconceptions
+#
+# ### "The mask is only an optimisation; one can leave it out"
+#
+# It was asked again and again ([issue 38](https://github.com/microsoft/Swin-Transformer/issues/38) is one of several). The super-resolver above hardly minds. Our watchers do: **without the mask the last row finds a neighbour below, in the first row.**
+
+# %% tags=["nbval-ignore-output"]
+with_mask = by_row(watcher)
+with patch.object(windows, "_shift_mask", lambda *sizes: None):
+    without = by_row(watcher)
+print("row            ", *(f"{row:4d}" for row in range(8)))
+print("with the mask  ", *(f"{share:.2f}" for share in with_mask))
+print("without        ", *(f"{share:.2f}" for share in without))
+
+# %% tags=["held"]
+assert with_mask[7] > 0.95 and without[7] < 0.6, (with_mask, without)
+
+# %%
+seed(0)
+x = torch.randn(1, 4, 4, 8)
+cut = partition(shift(x, 1), 2)[0, -1:]  # the last window: the four corners
+print("corners to corners, no mask:")
+print(weights(cut, cut)[0])
+print("with it:")
+print(weights(cut, cut, mask=masks.shifted_window(4, 4, 2, 1).dense()[-1])[0])
+
+# %% [markdown]
+# The four corners of the picture attend to each other, as if it were a torus. Whether that hurts depends on the task; that it is not what the windows mean does not. (On a globe it *is* right from east to west: weather models leave the mask out there on purpose.)
+#
+# ### "Shifting moves the picture's content"
+#
+# Tokens are routed to another window and back. On the way nothing is computed but attention. Replace attention by nothing, and the way there and back is the identity, bit for bit:
+
+# %%
+x = torch.randn(2, 12, 18, 5)
+routed = partition(shift(x, 3), 6)
+back = shift(reverse(routed, 12, 18), -3)
+print("values that changed:", int((back != x).sum()), "of", x.numel())
+
+# %% [markdown]
+# ### Relatives, one idea each
+#
+# **Swin-V2** ([Liu et al. 2022](https://arxiv.org/abs/2111.09883)): cosine instead of dot product, so that no score runs away in huge models; the norm *after* the sublayer; and a bias that a small network computes from *log-spaced* offsets, so that a larger window at test time asks for offsets it nearly knows.
+
+
+# %%
+def cosine_scores(q, k, temperature=0.1):
+    """Swin-V2: scores in −10 … 10, however long the vectors are."""
+    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+    return q @ k.mT / temperature
+
+
+def log_offsets(M):
+    """Swin-V2: sign(Δ) · log(1 + |Δ|), from −(M−1) to M−1."""
+    offset = torch.arange(1.0 - M, M)
+    return offset.sign() * (1 + offset.abs()).log2()
+
+
+q, k = 30 * torch.randn(2, 5, 16)
+print(f"largest score: dot {(q @ k.mT).max():.0f}, cosine {cosine_scores(q, k).max():.1f}")
+print("window 8, then 16: plain offsets grow", f"{15 / 7:.2f} times,", end=" ")
+print(f"log-spaced {log_offsets(16)[-1] / log_offsets(8)[-1]:.2f} times")
+
+# %% [markdown]
+# **MViT** ([Fan et al. 2021](https://arxiv.org/abs/2104.11227)) builds its pyramid inside attention: keys and values are *pooled* before the look-up, so attention stays global and its table shrinks; pooled queries shrink the output. The improved version ([Li et al. 2022](https://arxiv.org/abs/2112.01526)) adds the pooled query to the output, a residual, and relative positions.
+
+
+# %%
+def pooling_attention(x, stride_q, stride_kv, residual=True):
+    """MViT: (B, R, C, E) -> (B, R/stride_q, C/stride_q, E); no weights, for the idea."""
+    def pool(x, stride):
+        return F.avg_pool2d(x.movedim(-1, 1), stride).movedim(1, -1)
+
+    q, kv = pool(x, stride_q), pool(x, stride_kv)
+    flat = kv.flatten(1, 2)
+    out = attention(q.flatten(1, 2), flat, flat).view_as(q)
+    return out + q if residual else out  # the improved version's residual
+
+
+x = torch.randn(1, 56, 56, 96)
+y = pooling_attention(x, stride_q=2, stride_kv=4)
+print(tuple(x.shape), "->", tuple(y.shape), f"table {28 * 28} × {14 * 14} instead of 3136 × 3136")
+
+# %% [markdown]
+# ## 7 · Exercises
+
+# %% [markdown] tags=["exercise"] exercise="09.1"
+# ### Exercise 9.1 ★ · Put the windows back (10 min)
+#
+# `my_partition` cut a picture of $R \times C$ tokens into windows. Write the way back, `my_reverse(windows, rows, columns)`, from $(B, W, M^2, E)$ to $(B, R, C, E)$. Pictures need not be square.
+
+
+# %% tags=["stub"] exercise="09.1"
+def my_reverse(windows, rows, columns):
+    """(B, W, M·M, E) -> (B, rows, columns, E)"""
+    B, W, area, E = windows.shape
+    M = ...  # side of a window
+    x = ...  # (B, rows/M, columns/M, M, M, E)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="09.1"
+# Undo the steps of `my_partition` from the last to the first: first split $W$ into rows and columns of windows and $M^2$ into $M \times M$, then swap, then flatten.
+
+# %% [markdown] tags=["hint"] exercise="09.1"
+# In `(B, rows/M, columns/M, M, M, E)` the picture's rows are axes 1 and 3. Which `transpose` brings them together? A `reshape` alone never moves a number.
+
+
+# %% tags=["solution"] exercise="09.1"
+def my_reverse(windows, rows, columns):
+    """(B, W, M·M, E) -> (B, rows, columns, E)"""
+    B, W, area, E = windows.shape
+    M = math.isqrt(area)  # side of a window
+    x = windows.reshape(B, rows // M, columns // M, M, M, E)
+    return x.transpose(2, 3).reshape(B, rows, columns, E)
+
+
+# %% tags=["check"] exercise="09.1"
+check("09.1", my_reverse)
+
+# %% [markdown] tags=["exercise"] exercise="09.2"
+# ### Exercise 9.2 ★★ · The mask of shifted windows (20 min)
+#
+# Write `my_shift_mask(rows, columns, M, by)`: for a picture that was rolled up and left by `by` and cut into windows, a bool tensor $(W, M^2, M^2)$, True where a query may see a key. You may use `partition`.
+
+
+# %% tags=["stub"] exercise="09.2"
+def my_shift_mask(rows, columns, M, by):
+    """(W, M·M, M·M), bool: True = may attend"""
+    region = ...  # (rows, columns): which piece a cell belongs to
+    cut = ...  # (W, M·M)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="09.2"
+# Which cells of the *rolled* picture came round? The last `by` rows came from the top, the last `by` columns from the left. Give each cell a number that says both.
+
+# %% [markdown] tags=["hint"] exercise="09.2"
+# `region = 2 * came_from_top + came_from_left` has four values. Cut it into windows like any picture: `partition(region[None, :, :, None], M)[0, :, :, 0]`.
+
+# %% [markdown] tags=["hint"] exercise="09.2"
+# Two cells of a window may see each other when their numbers are equal: compare `cut[:, :, None]` with `cut[:, None, :]`.
+
+
+# %% tags=["solution"] exercise="09.2"
+def my_shift_mask(rows, columns, M, by):
+    """(W, M·M, M·M), bool: True = may attend"""
+    from_top = torch.arange(rows)[:, None] >= rows - by
+    from_left = torch.arange(columns)[None, :] >= columns - by
+    region = 2 * from_top.long() + from_left.long()  # (rows, columns)
+    cut = partition(region[None, :, :, None], M)[0, :, :, 0]  # (W, M·M)
+    return cut[:, :, None] == cut[:, None, :]
+
+
+# %% tags=["check"] exercise="09.2"
+check("09.2", my_shift_mask)
+
+# %% [markdown] tags=["exercise"] exercise="09.3"
+# ### Exercise 9.3 ★★ · The relative index (10 min)
+#
+# Write `my_relative_index(M)`: an integer tensor $(M^2, M^2)$ that says which of the $(2M-1)^2$ entries belongs to query $i$ and key $j$; query minus key, rows first, as in part 2. No loops over pairs, please.
+
+
+# %% tags=["stub"] exercise="09.3"
+def my_relative_index(M):
+    """(M·M, M·M), whole numbers from 0 to (2M−1)² − 1"""
+    cell = torch.arange(M * M)
+    row, column = ..., ...  # of each cell
+    down = ...  # (M·M, M·M): 0 … 2M−2
+    across = ...
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="09.3"
+# Cell 5 of a 3 × 3 window is in row `5 // 3` and column `5 % 3`. `row[:, None] - row[None, :]` holds all differences at once.
+
+# %% [markdown] tags=["hint"] exercise="09.3"
+# Differences go from $-(M-1)$ to $M-1$: add $M-1$ to both. A table row has $2M-1$ entries, so `down` is multiplied by that.
+
+
+# %% tags=["solution"] exercise="09.3"
+def my_relative_index(M):
+    """(M·M, M·M), whole numbers from 0 to (2M−1)² − 1"""
+    cell = torch.arange(M * M)
+    row, column = cell // M, cell % M  # of each cell
+    down = row[:, None] - row[None, :] + M - 1  # 0 … 2M−2
+    across = column[:, None] - column[None, :] + M - 1
+    return down * (2 * M - 1) + across
+
+
+# %% tags=["check"] exercise="09.3"
+check("09.3", my_relative_index)
+
+# %% [markdown] tags=["exercise"] exercise="09.4"
+# ### Exercise 9.4 ★ · Merge four neighbours (5 min)
+#
+# Write `my_merge(x)`: $(B, R, C, E) \to (B, R/2, C/2, 4E)$, the four tokens of every 2 × 2 square side by side in the published order: upper left, *lower* left, upper right, lower right. Sides are even.
+
+
+# %% tags=["stub"] exercise="09.4"
+def my_merge(x):
+    """(B, R, C, E) -> (B, R/2, C/2, 4E)"""
+    upper_left = x[:, 0::2, 0::2]
+    lower_left = ...
+    upper_right = ...
+    lower_right = ...
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="09.4"
+# `x[:, 1::2, 0::2]` takes every second row from row 1 and every second column from column 0. Which of the four is that?
+
+# %% [markdown] tags=["hint"] exercise="09.4"
+# `torch.cat([...], dim=-1)` puts them side by side; the order of the list is the order of the answer.
+
+
+# %% tags=["solution"] exercise="09.4"
+def my_merge(x):
+    """(B, R, C, E) -> (B, R/2, C/2, 4E)"""
+    upper_left = x[:, 0::2, 0::2]
+    lower_left = x[:, 1::2, 0::2]
+    upper_right = x[:, 0::2, 1::2]
+    lower_right = x[:, 1::2, 1::2]
+    return torch.cat([upper_left, lower_left, upper_right, lower_right], dim=-1)
+
+
+# %% tags=["check"] exercise="09.4"
+check("09.4", my_merge)
+
+# %% [markdown] tags=["exercise"] exercise="09.5"
+# ### Exercise 9.5 ★★★ · The mask that masked nothing (20 min)
+#
+# A published project kept its pictures as $(1, 1, R, C)$ and filled its regions on the wrong axes ([issue 81](https://github.com/zsyOAOA/ResShift/issues/81) of ResShift). It trained well, and nobody noticed. The function below makes the same kind of mistake, **and its test passes.** Write a better test: `trustworthy(make_mask)` is given a function `make_mask(rows, columns, M, by)` and returns True if its masks are right, False if not. Do not compare with a finished mask: say what must hold.
+
+
+# %%
+def broken_mask(rows, columns, M, by):
+    region = torch.zeros(1, 1, rows, columns)
+    cuts = slice(0, -M), slice(-M, -by), slice(-by, None)
+    count = 0
+    for h in cuts:
+        for w in cuts:
+            region[h, w] = count  # which axes are these?
+            count += 1
+    cut = partition(region.movedim(1, -1), M)[0, ..., 0]
+    return cut[:, :, None] == cut[:, None, :]
+
+
+def poor_test(make_mask):
+    mask = make_mask(8, 8, 4, 2)
+    return (
+        mask.shape == (4, 16, 16)
+        and mask.dtype == torch.bool
+        and torch.equal(mask, mask.mT)  # if i sees j, j sees i
+        and bool(mask.diagonal(dim1=1, dim2=2).all())  # all see themselves
+    )
+
+
+print("the poor test is happy:", poor_test(broken_mask))
+
+
+# %% tags=["stub"] exercise="09.5"
+def trustworthy(make_mask):
+    """True if make_mask(rows, columns, M, by) makes right masks."""
+    mask = make_mask(8, 12, 4, 1)  # not square, not half a window
+    ...
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="09.5"
+# A mask that blocks nothing passes every test that asks only who *may* see whom. Which pairs must *not* see each other? In the last window of all there are four pieces.
+
+# %% [markdown] tags=["hint"] exercise="09.5"
+# Roll two pictures of numbers, each cell's row and its column, and cut them into windows. Two tokens of a window really are neighbours only if their true rows differ by less than $M$, and their true columns too. (Is that always enough? Take a picture with at least two windows along each side.)
+
+# %% [markdown] tags=["hint"] exercise="09.5"
+# So for a rolled picture `near = (row_i − row_j).abs() < M` and the same for columns; a right mask equals `near_rows & near_columns`. Try a shape with more rows than columns as well.
+
+
+# %% tags=["solution"] exercise="09.5"
+def trustworthy(make_mask):
+    """True if make_mask(rows, columns, M, by) makes right masks."""
+    for rows, columns, M, by in ((8, 12, 4, 1), (15, 10, 5, 3), (6, 6, 3, 1)):
+        place = torch.stack(
+            torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij"), -1
+        )[None]  # (1, rows, columns, 2): where each token really is
+        cut = partition(shift(place, by), M)[0]  # (W, M·M, 2)
+        apart = (cut[:, :, None] - cut[:, None, :]).abs()  # (W, M·M, M·M, 2)
+        near = (apart < M).all(-1)
+        mask = make_mask(rows, columns, M, by)
+        if mask.shape != near.shape or not torch.equal(mask, near):
+            return False
+    return True
+
+
+# %% tags=["check"] exercise="09.5"
+check("09.5", trustworthy)
+
+# %% [markdown]
+# ### GPU exercise · Swin at 224²
+#
+# One more exercise has a notebook of its own: [Swin at 224 × 224](gpu_09_swin_224.ipynb). It measures Swin-T against a ViT as pictures grow, trains both, and loads the published weights where there is a network.
+
+# %% [markdown] tags=["slide"]
+# ## 8 · Takeaways
+#
+# 1. **Windows make attention linear** in the picture: $M^2 hw$ weights instead of $(hw)^2$.
+# 2. **Without a shift windows never talk.** Half a window's shift in every other block joins them all.
+# 3. **Rolling is packing.** With its mask it equals ragged windows exactly; without it the picture is a torus.
+# 4. **A bias per offset** is all that says where things are: $(2M-1)^2$ numbers per head.
+# 5. **Merging builds the pyramid.** On small pictures it is not worth its price; the larger the picture, the more it is.
+
+# %% [markdown]
+# ### Shapes and costs
+#
+# | | shape | numbers |
+# |---|---|---|
+# | windows | $(B, hw/M^2, M^2, E)$ | |
+# | weights | $(B, hw/M^2, H, M^2, M^2)$ | $H M^2 hw$ instead of $H (hw)^2$ |
+# | mask | $(hw/M^2, 1, M^2, M^2)$ | none trained |
+# | bias table | $((2M-1)^2, H)$ | 169 per head for $M = 7$ |
+# | merging | $(h, w, E) \to (h/2, w/2, 2E)$ | $8E^2$ and a norm |
+# | Swin-T | 56² × 96, 28² × 192, 14² × 384, 7² × 768 | 28,288,354 |
+#
+# ### Test yourself
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "The side of a picture doubles. The cost of the weights of window attention …",
+            "choices": [
+                {"text": "grows 4 times", "correct": True, "why": "Four times the tokens, and each still sees M² others."},
+                {"text": "grows 16 times", "why": "That is global attention: every pair of four times the tokens."},
+                {"text": "doubles", "why": "The side doubles, but tokens cover an area."},
+                {"text": "stays", "why": "There are four times as many windows."},
+            ],
+        },
+        {
+            "question": "Two blocks, both without shift. How far does a token see?",
+            "choices": [
+                {"text": "Its own window", "correct": True, "why": "The second block asks the same neighbours again. Row 3 stayed at chance."},
+                {"text": "Its window and the eight around it", "why": "Only if the second block's windows lay across the borders."},
+                {"text": "The whole picture", "why": "Nothing ever crosses a border."},
+            ],
+        },
+        {
+            "question": "Which windows of a shifted picture need a mask?",
+            "choices": [
+                {"text": "All", "why": "Most hold real neighbours only, and their masks are True everywhere."},
+                {"text": "Those in the last row and the last column", "correct": True, "why": "There the roll brought cells from the other side."},
+                {"text": "Only the last one", "why": "It is the worst, with four pieces, but the others at the edge have two."},
+            ],
+        },
+        {
+            "question": "Windows of 7 × 7. How many biases does one head learn?",
+            "choices": [
+                {"text": "49", "why": "That would be one per cell."},
+                {"text": "2401", "why": "One per pair. Pairs with equal offsets share."},
+                {"text": "169", "correct": True, "why": "Offsets −6 … 6 in both directions: 13²."},
+            ],
+        },
+        {
+            "question": "Your model trains well without the mask. What follows?",
+            "choices": [
+                {"text": "The mask is not needed", "why": "The last row of our picture fell to chance. Another task may not notice."},
+                {"text": "Nothing yet: test the mask itself, on pairs that must not meet", "correct": True, "why": "A loss that falls tells little about the border. A super-resolver changed by less than a grey level."},
+                {"text": "The windows are too small", "why": "Their size has nothing to do with strangers at the edge."},
+            ],
+        },
+        {
+            "question": "What does rolling the picture change about its tokens?",
+            "choices": [
+                {"text": "Their content", "why": "There and back is the identity, bit for bit."},
+                {"text": "Which others they share a window with", "correct": True, "why": "Routing only. Afterwards each is where it was."},
+                {"text": "Their positions in the output", "why": "They are rolled back before the next layer."},
+            ],
+        },
+    ],
+    title="Self-test: Swin windows",
+    key="09",
+)
+
+# %% [markdown]
+# ### References
+#
+# - Z. Liu and others (2021), [Swin Transformer](https://arxiv.org/abs/2103.14030): windows, shift, mask, bias, merging; table 1a.
+# - Z. Liu and others (2022), [Swin Transformer V2](https://arxiv.org/abs/2111.09883). H. Fan and others (2021), [Multiscale Vision Transformers](https://arxiv.org/abs/2104.11227); Y. Li and others (2022), [MViTv2](https://arxiv.org/abs/2112.01526).
+# - Z. Chen and others (2023), [Dual Aggregation Transformer](https://arxiv.org/abs/2308.03364): the super-resolver.
+# - H. Touvron and others (2021), [DeiT](https://arxiv.org/abs/2012.12877): a ViT trained on ImageNet alone.
+#
+# **Next:** chapter 10 takes the Transformer of 2017 and replaces it part by part.

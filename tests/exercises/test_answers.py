@@ -61,7 +61,7 @@ for chapter in CHAPTERS:
     for turn, id in enumerate(ids):
         good, given = RIGHT[id][0], first_call(id, RIGHT[id][0])
         edits = isinstance(given[0], torch.Tensor)
-        mask = getattr(good(*given), "dtype", None) == torch.bool
+        mask = getattr(good(*given), "dtype", None) in (torch.bool, torch.int64)  # no nan in these
         cases = hostile(good, EXERCISES[id].call.split("(")[0], edits, mask)
         for at, (what, answer, words) in enumerate(cases):
             if at % len(ids) == turn or what == "edits its input":

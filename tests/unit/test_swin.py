@@ -6,8 +6,10 @@ from torch import Tensor
 from transformers import SwinConfig, SwinForImageClassification
 from transformers.models.swin.modeling_swin import SwinAttention
 
+from attnlab.models import swin_weights
 from attnlab.models.swin import Config, Swin, four_neighbours, swin_t
 from attnlab.models.swin_weights import translate
+from attnlab.models.vit_weights import FetchError
 from attnlab.record import record
 
 SMALL = {"width": 12, "depths": (2, 2), "heads": (2, 3), "window": 3, "classes": 5}
@@ -147,3 +149,16 @@ def test_bad_sizes_are_refused():
         Config(classes=2, depths=(1, 1, 1), heads=(1, 2))
     with pytest.raises(ValueError, match="stage 2 is 24 wide"):
         Config(classes=2, width=12, depths=(1, 1), heads=(2, 5))
+
+
+def test_a_published_file_is_read_and_a_missing_one_is_said(tmp_path, monkeypatch):
+    small = Config(**SMALL)
+    monkeypatch.setattr(swin_weights, "swin_t", lambda: small)
+    ours = Swin(small).state_dict()
+    path = tmp_path / swin_weights.ADDRESS.rsplit("/", 1)[1]
+    torch.save({"model": in_the_papers_names(ours)}, path)
+    found = swin_weights.published_swin_t(tmp_path).state_dict()
+    assert all(torch.equal(found[name], ours[name]) for name in ours)
+    monkeypatch.setattr(swin_weights, "ADDRESS", "http://127.0.0.1:9/nothing.pth")
+    with pytest.raises(FetchError, match="put the file at"):
+        swin_weights.published_swin_t(tmp_path)

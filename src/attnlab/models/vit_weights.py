@@ -129,8 +129,8 @@ def fetch(name: str, folder: Path | None = None) -> ViT:
     folder = folder or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "attnlab"
     path = folder / found.address.rsplit("/", 1)[1]
     if not path.is_file():
-        _download(found.address, path)
-    _compare(path, found.sha256)
+        download(found.address, path)
+    compare(path, found.sha256)
     # `weights_only` reads tensors and nothing that could run.
     state = torch.load(path, map_location="cpu", weights_only=True)
     with torch.device("meta"):
@@ -139,7 +139,8 @@ def fetch(name: str, folder: Path | None = None) -> ViT:
     return model.eval().requires_grad_(False)
 
 
-def _download(address: str, path: Path) -> None:
+def download(address: str, path: Path) -> None:
+    """Fetch a file, with a bar; half a file is never left."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".part")  # an interruption never leaves half a file
     asked = urllib.request.Request(address, headers={"User-Agent": "attnlab"})
@@ -159,7 +160,8 @@ def _download(address: str, path: Path) -> None:
     draft.replace(path)
 
 
-def _compare(path: Path, begins: str | None) -> None:
+def compare(path: Path, begins: str | None) -> None:
+    """Is it the file that is expected, or that was fetched first?"""
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     note = path.with_name(path.name + ".sha256")

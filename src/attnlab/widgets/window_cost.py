@@ -10,7 +10,7 @@ SIZES = (112, 224, 448, 672, 896, 1344, 1792)
 
 
 class WindowCost(LiveFigure):
-    """Multiplications of one attention layer by the size of the picture (Liu et al. 2021, eq. 1, 2).
+    """Multiplications of one attention layer by the picture's size (Liu et al. 2021, eq. 1, 2).
 
     WindowCost(size=224, patch=4, window=7, width=96)
 
@@ -26,7 +26,9 @@ class WindowCost(LiveFigure):
     width = Int(96).tag(sync=True)
 
     def __init__(self, **traits: Any):
-        super().__init__(**{"alt": "Cost of global and window attention by picture size.", **traits})
+        super().__init__(
+            **{"alt": "Cost of global and window attention by picture size.", **traits}
+        )
 
     @together("size", "patch", "window", "width")
     def _fits(self, **now: Any) -> None:

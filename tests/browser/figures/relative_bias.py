@@ -34,6 +34,6 @@ def rogue(words: list[str]) -> LiveFigure:
 
 
 def move(live: Any) -> None:
-    canvas = live.figure.locator("canvas[role=application]")
+    canvas = live.place.locator("canvas[role=application]")
     canvas.focus()
     canvas.press("ArrowRight")

@@ -1,0 +1,201 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   attnlab:
+#     number: 9
+#     title: Swin at 224²
+#     minutes: 40
+#     summary: Swin against a ViT with the same small patches, as pictures grow to 224² and beyond. Measure a training step, train both for the same time, load published weights.
+#     gpu: true
+# ---
+
+# %% [markdown]
+# # 9 · GPU exercise: Swin at 224²
+#
+# [Chapter 9](09_swin.ipynb) measured small pictures on a CPU. Here they grow: 224 × 224 on a GPU, where a ViT with 4 × 4 patches has 3136 tokens and a table of 9.8 million weights per head.
+
+# %% tags=["setup"]
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+
+from attnlab import figures
+from attnlab.data import fashion
+from attnlab.device import find
+from attnlab.models import swin, vit
+from attnlab.models.swin_weights import published_swin_t
+from attnlab.models.vit_weights import FetchError
+from attnlab.reproducible import seed
+from attnlab.training import fit
+
+figures.use_style()
+
+# %% [markdown]
+# ## Your device
+
+# %% tags=["nbval-ignore-output"]
+gpu = find()
+device = gpu.place
+sides, batch, steps, width = gpu.choose(
+    cuda=((56, 112, 224), 32, 600, 96),
+    mps=((56, 112, 224), 8, 200, 96),
+    cpu=((28, 56), 4, 20, 32),
+    pretended=((28, 56), 2, 2, 8),
+)
+gpu.banner(
+    cuda="pictures up to 224², Swin-T's widths, 600 steps per model. A few minutes.",
+    mps="pictures up to 224², 200 steps per model. Several minutes.",
+    cpu="a small version: pictures up to 56², 20 steps per model.",
+)
+
+# %% [markdown]
+# ## A training step as pictures grow
+#
+# Both have 4 × 4 patches and four blocks in their first stage's width. **Predict:** from which side on is the Swin faster?
+
+
+# %%
+def both(side):
+    """A ViT and a Swin with 4 × 4 patches."""
+    seed(0)
+    plain = vit.Config(
+        size=side,
+        patch=4,
+        channels=1,
+        width=width,
+        layers=4,
+        heads=4,
+        classes=10,
+    )
+    stages = swin.Config(
+        classes=10,
+        channels=1,
+        width=width,
+        depths=(2, 2),
+        heads=(4, 8),
+        window=7,
+    )
+    return {"ViT/4": vit.ViT(plain), "Swin/4": swin.Swin(stages)}
+
+
+def clothes(images, side):
+    """Fashion-MNIST, enlarged to side × side."""
+    return F.interpolate(images, (side, side), mode="bilinear")
+
+
+# %% tags=["nbval-ignore-output"]
+spent = {"ViT/4": [], "Swin/4": []}
+for side in sides:
+    images, kinds = next(fashion.batches(batch, seed=0)).to(device)
+    images = clothes(images, side)
+    for name, model in both(side).items():
+        model.to(device)
+
+        def step(model=model, images=images, kinds=kinds):
+            model.loss((images, kinds)).backward()
+
+        spent[name].append(1000 * gpu.seconds(step, repeats=3))
+        memory = gpu.memory(step) / 1e6
+        print(
+            f"{side:3d}²  {name:7} {spent[name][-1]:8.1f} ms {memory:8.1f} MB"
+        )
+
+# %% tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(7, 3.4))
+for (name, ms), mark in zip(spent.items(), ("o--", "s-")):
+    ax.plot(sides, ms, mark, label=name)
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="side in pixels",
+    ylabel="ms, forward and backward",
+)
+ax.set_xticks(sides, [str(side) for side in sides])
+ax.xaxis.minorticks_off()
+figures.plain_ticks(ax.yaxis)
+ax.legend()
+figures.show(
+    fig,
+    alt="Time of forward and backward of a ViT and a Swin against the side of the picture.",
+    caption="The same patches. How steep is each line?",
+)
+
+# %% [markdown]
+# ## Train both
+
+# %% tags=["nbval-ignore-output"]
+side = sides[-1]
+
+
+def feed():
+    for images, kinds in fashion.batches(batch, seed=0):
+        yield clothes(images, side).to(device), kinds.to(device)
+
+
+images, kinds = fashion.load("test")
+few = 2000 if device.type != "cpu" else 200
+for name, model in both(side).items():
+    history = fit(
+        model.to(device), feed(), steps=steps, lr=1e-3, progress=False
+    )
+    right = 0
+    with torch.no_grad():
+        for some, wanted in zip(
+            images[:few].split(50), kinds[:few].split(50)
+        ):
+            guess = model(clothes(some, side).to(device)).argmax(-1).cpu()
+            right += int((guess == wanted).sum())
+    print(
+        f"{name:7} {history.steps} steps, loss {history.smooth():.2f}, {right / few:.1%} right"
+    )
+
+# %% [markdown]
+# ## Published weights
+#
+# Swin-T, trained on ImageNet, in our own blocks. Without a network you get one sentence.
+
+# %% tags=["nbval-ignore-output"]
+try:
+    model = published_swin_t()
+    table = model.stages[0][0].attention.bias.table.detach()
+    fig, axes = plt.subplots(1, 3, figsize=(8, 2.8))
+    for head, ax in enumerate(axes):
+        grid = table[:, head].reshape(13, 13)
+        figures.heatmap(
+            ax, grid, row_label="", column_label="", title=f"head {head + 1}"
+        )
+    figures.show(
+        fig,
+        alt="The relative-bias tables of three heads of the first block of Swin-T.",
+        caption="A trained bias. Which offsets does each head favour?",
+    )
+except FetchError as offline:
+    print(offline)
+
+# %% [markdown]
+# ## Exercise 1 ★ · The window (10 min)
+#
+# Train the Swin with windows of 4, 7 and 14 at the largest side your device can do. What happens to the time of a step, and what to the accuracy?
+#
+# <details><summary>What to look for</summary>
+#
+# The tables grow with $M^2$, but at these widths the linear maps and the network cost more than the tables, so the step hardly slows down until windows are large. Few large windows also mean less padding: 14 divides 56, 7 divides it, 4 does, and a side that is not divided is filled up with zeros.
+#
+# </details>
+#
+# ## Exercise 2 ★★ · No shift (10 min)
+#
+# `swin.Config(shifted=False)` never shifts. Train it beside the shifted one, three seeds each. How much does the shift gain on clothes that fill the picture? Compare with the task of chapter 9, where it decided everything.
+#
+# <details><summary>What to look for</summary>
+#
+# Merging also joins windows: after the first merge a window covers twice the side. So a pyramid without shifts is not blind, only slower to see across borders. Liu et al. (2021), table 4, report what the shift adds on ImageNet, COCO and ADE20K.
+#
+# </details>
+#
+# ## What to take home
+#
+# - With small patches the ViT's time and memory explode with the side; the Swin's grow with the area.
+# - Which one is better at equal time depends on the picture's size, not on a name.

@@ -47,12 +47,16 @@ def from_transformers() -> nn.Module:
 
 def from_timm() -> nn.Module | None:
     try:
-        with torch.library._scoped_library("torchvision", "DEF") as library:
-            library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-            import timm
-    except (ImportError, RuntimeError, ModuleNotFoundError):
+        library = torch.library.Library("torchvision", "FRAGMENT")  # a build without its own ops
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    except RuntimeError:
+        pass  # they are there
+    try:
+        import timm  # type: ignore[import-not-found]
+    except (ImportError, RuntimeError):
         return None
-    return timm.create_model("swin_tiny_patch4_window7_224", pretrained=False)  # type: ignore
+    return timm.create_model("swin_tiny_patch4_window7_224", pretrained=False)
 
 
 def swin_t_ratios(batch: int = 1, rounds: int = 5) -> dict[str, float]:

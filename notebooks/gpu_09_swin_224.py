@@ -135,7 +135,7 @@ def feed():
 
 
 images, kinds = fashion.load("test")
-few = 2000 if device.type != "cpu" else 200
+few = gpu.choose(cuda=2000, mps=2000, cpu=200, pretended=20)
 for name, model in both(side).items():
     history = fit(
         model.to(device), feed(), steps=steps, lr=1e-3, progress=False

@@ -42,8 +42,9 @@ def fused_attention(
 
     # Kernels disagree on queries that see no key: open their rows, and multiply by 0 afterwards.
     sees = allowed.any(-1, keepdim=True)
-    if bias is None and _all(sees):  # nearly always
-        return _kernel(q, k, v, allowed, factor, dropout)
+    if _all(sees):  # nearly always
+        extra = allowed if bias is None else torch.where(allowed, bias, -torch.inf)
+        return _kernel(q, k, v, extra, factor, dropout)
     extra = allowed | ~sees
     if bias is not None:  # the kernel takes mask and bias as one tensor
         extra = torch.where(allowed, bias, -torch.inf).masked_fill(~sees, 0.0)

@@ -38,7 +38,8 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
     cut = partition(shift(number, by), window)[0, :, :, 0]
     mine = (cut == state["row"] * side + state["column"]).any(-1).nonzero().item()
     return {
-        "at": at, "number": mine, "windows": len(cut), "seen": seen, "count": int(seen.sum()),
+        "step": state["step"], "at": at, "number": mine, "windows": len(cut),
+        "seen": seen, "count": int(seen.sum()),
         "entries": cut.numel() * window**2, "all": side**4,
     }  # fmt: skip
 

@@ -1,5 +1,5 @@
 // The table of relative-position biases: a window, two cells of it, and the entry that their offset has.
-import { array, choice, context2d, frame, make, nice } from "./kit.js";
+import { array, choice, context2d, frame, make, nice, slider } from "./kit.js";
 import { letter, onPress } from "./chart.js";
 
 /** Size of the window, offset, place in the table (flat), its value, and the bias of the query to every key. */
@@ -49,25 +49,25 @@ function render(context) {
   const figure = frame(context, { name: "relative-bias", numbers: state });
   const { rows, columns } = state();
   const head = choice({ label: "Head", options: Array.from({ length: heads }, (_, h) => [h, h + 1]), value: 0, input: (v) => figure.push("head", Number(v)) });
-  let turn = "query"; // what the next press moves
-  const who = choice({ label: "Press moves the", options: [["query", "query (solid)"], ["key", "key (dashed)"]], value: turn, input: (v) => { turn = v; } });
-  figure.controls.append(...(heads > 1 ? [head] : []), who);
+  const key = (name, label, count) => slider({ label, min: 0, max: Math.max(1, count - 1), step: 1, value: 0, input: (v) => figure.push(name, Math.min(v, count - 1)) });
+  const keyRow = key("key_row", "Key (dashed): row", rows), keyColumn = key("key_column", "column", columns);
+  figure.controls.append(keyRow, keyColumn, ...(heads > 1 ? [head] : []));
   const cells = make("canvas", { role: "application", tabindex: "0" }), all = make("canvas", { role: "img" });
-  const grid = make("div.al-rb-grid", {}, make("div", {}, make("div.al-rb-title", {}, "The window: bias of the query to every key"), cells),
+  const grid = make("div.al-rb-grid", {}, make("div", {}, make("div.al-rb-title", {}, "The window: press to move the query (solid)"), cells),
     make("div", {}, make("div.al-rb-title", {}, `The table: ${high} × ${wide} offsets; framed: what this query uses`), all));
   const readout = make("div.al-readout");
   figure.body.append(grid, readout);
   const place = (r, c) => {
-    figure.push(turn === "query" ? "row" : "key_row", r);
-    figure.push(turn === "query" ? "column" : "key_column", c);
+    figure.push("row", r);
+    figure.push("column", c);
   };
   onPress(figure, cells, () => [rows, columns], place);
   figure.listen(cells, "keydown", (event) => {
     const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!move) return;
     event.preventDefault();
-    const at = turn === "query" ? [model.get("row"), model.get("column")] : [model.get("key_row"), model.get("key_column")];
-    place(Math.max(0, Math.min(rows - 1, at[0] + move[0])), Math.max(0, Math.min(columns - 1, at[1] + move[1])));
+    const limit = (value, count) => Math.max(0, Math.min(count - 1, value));
+    place(limit(model.get("row") + move[0], rows), limit(model.get("column") + move[1], columns));
   });
   let size = 720;
   function paint() {
@@ -78,13 +78,15 @@ function render(context) {
     const values = table.data.subarray(model.get("head") * high * wide, (model.get("head") + 1) * high * wide);
     const limit = values.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-6);
     head.value = model.get("head");
+    keyRow.value = model.get("key_row");
+    keyColumn.value = model.get("key_column");
     const unit = Math.floor(flat ? room / wide : Math.min(room / columns, (room * 1.2) / rows)), left = paintSigned(cells, now.map, rows, columns, unit, figure.theme, limit);
     box(left, row, column, 1, 1, unit);
     box(left, model.get("key_row"), model.get("key_column"), 1, 1, unit, [4, 3]);
     const right = paintSigned(all, values, high, wide, cell, figure.theme, limit);
     box(right, row, column, rows, columns, cell);
     box(right, Math.floor(now.index / wide), now.index % wide, 1, 1, cell, [4, 3]);
-    cells.setAttribute("aria-label", `A window of ${rows} by ${columns} cells; arrow keys move the ${turn}.`);
+    cells.setAttribute("aria-label", `A window of ${rows} by ${columns} cells; press or use arrow keys to move the query.`);
     all.setAttribute("aria-label", `The table of ${high} by ${wide} biases, −${nice(limit, 2)} to ${nice(limit, 2)}`);
     readout.textContent = `Query (${row}, ${column}), key (${model.get("key_row")}, ${model.get("key_column")}): offset ` +
       `(${now.offset.join(", ").replace(/-/g, "−")}), entry ${now.index} of ${high * wide}, bias ${nice(now.value, 2)}.`;

@@ -27,7 +27,7 @@ export function sees(cell, { side, window, by, masked }) {
 }
 
 /** Where the token is, and everything it has seen after so many blocks. */
-export function compute({ side, window, shift, row, column, blocks, masked }) {
+export function compute({ side, window, shift, step, row, column, blocks, masked }) {
   let seen = new Set([row * side + column]);
   for (let k = 0; k < blocks; k++) {
     const next = new Set();
@@ -37,7 +37,7 @@ export function compute({ side, window, shift, row, column, blocks, masked }) {
   const at = [(row - shift + side) % side, (column - shift + side) % side], across = side / window;
   const number = Math.floor(at[0] / window) * across + Math.floor(at[1] / window);
   const lit = Array.from({ length: side * side }, (_, i) => Number(seen.has(i)));
-  return { at, number, windows: across * across, seen: lit, count: seen.size, entries: window * window * side * side, all: side ** 4 };
+  return { step, at, number, windows: across * across, seen: lit, count: seen.size, entries: window * window * side * side, all: side ** 4 };
 }
 
 /** The masks of all windows, side by side as they lie in the picture: pixels 1 where a query may see a key. */

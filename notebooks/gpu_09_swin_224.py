@@ -80,6 +80,7 @@ def both(side):
     return {"ViT/4": vit.ViT(plain), "Swin/4": swin.Swin(stages)}
 
 
+# %%
 def clothes(images, side):
     """Fashion-MNIST, enlarged to side × side."""
     return F.interpolate(images, (side, side), mode="bilinear")
@@ -157,22 +158,24 @@ for name, model in both(side).items():
 # Swin-T, trained on ImageNet, in our own blocks. Without a network you get one sentence.
 
 # %% tags=["nbval-ignore-output"]
+name = "Swin-T as published"
 try:
     model = published_swin_t()
-    table = model.stages[0][0].attention.bias.table.detach()
-    fig, axes = plt.subplots(1, 3, figsize=(8, 2.8))
-    for head, ax in enumerate(axes):
-        grid = table[:, head].reshape(13, 13)
-        figures.heatmap(
-            ax, grid, row_label="", column_label="", title=f"head {head + 1}"
-        )
-    figures.show(
-        fig,
-        alt="The relative-bias tables of three heads of the first block of Swin-T.",
-        caption="A trained bias. Which offsets does each head favour?",
-    )
 except FetchError as offline:
     print(offline)
+    name, model = "untrained, for want of a network", swin.Swin(swin.swin_t())
+tables = model.stages[0][0].attention.bias.table.detach()  # (13 · 13, heads)
+fig, axes = plt.subplots(1, 3, figsize=(8, 2.8))
+for head, ax in enumerate(axes):
+    ax.imshow(tables[:, head].reshape(13, 13), cmap="signed")
+    ax.set(xticks=[0, 6, 12], yticks=[0, 6, 12], title=f"head {head + 1}")
+    ax.set_xticklabels([-6, 0, 6])
+    ax.set_yticklabels([-6, 0, 6])
+figures.show(
+    fig,
+    alt="The relative-bias tables of three heads of the first block of Swin-T.",
+    caption=f"Biases by offset ({name}). Which offsets does each head favour?",
+)
 
 # %% [markdown]
 # ## Exercise 1 ★ · The window (10 min)

@@ -31,4 +31,3 @@ def examples() -> list[LiveFigure]:
 
 def rogue(words: list[str]) -> LiveFigure:
     return RelativeBiasTable(random(3, 3), column=1, title=words[0])
-

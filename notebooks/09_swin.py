@@ -675,7 +675,7 @@ PUBLISHED = {
     ],
 }
 
-# %% tags=["hide-input", "slide"]
+# %% tags=["hide-input"]
 fig = go.Figure()
 for (family, points), ink in zip(
     PUBLISHED.items(), ("purple", "orange", "black", "red", "blue")

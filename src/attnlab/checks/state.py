@@ -52,7 +52,7 @@ _PYTHON = builtins.__dict__
 
 def _places() -> list[Any]:
     """Every module and class whose functions a reference may use."""
-    house = [m for name, m in list(sys.modules.items()) if name.split(".")[0] == "attnlab" and m]
+    house = [m for name, m in sys.modules.copy().items() if name.split(".")[0] == "attnlab" and m]
     return [*_MODULES, *_CLASSES, *house]
 
 

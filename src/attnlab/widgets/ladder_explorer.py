@@ -41,8 +41,8 @@ class LadderExplorer(LiveFigure):
     def __init__(
         self, ladder: Mapping[str, Any], labels: Mapping[str, str] | None = None, **traits: Any
     ):
-        if not ladder:
-            raise FigureError("the ladder is empty: give name -> runs, as in ladder.json.")
+        if not isinstance(ladder, Mapping) or not ladder:
+            raise FigureError("the ladder is empty or no mapping: give name -> runs (ladder.json).")
         curves = [[run["valid"] for run in rung["runs"]] for rung in ladder.values()]
         if len({np.shape(one) for one in curves}) > 1:
             raise FigureError("every rung needs the same number of seeds and of measurements.")

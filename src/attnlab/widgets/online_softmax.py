@@ -41,7 +41,7 @@ class OnlineSoftmax(LiveFigure):
         keys = len(now["scores"])
         if not 1 <= keys <= MOST or any(abs(score) > 50 for score in now["scores"]):
             raise FigureError(f"{keys} scores were given: 1 to {MOST}, from −50 to 50.")
-        if now["values"] and len(now["values"]) != keys:
+        if len(now["values"]) != keys:
             raise FigureError(f"{len(now['values'])} values for {keys} scores: give one for each.")
         if not 1 <= now["block"] <= keys:
             raise FigureError(f"block is {now['block']}, but there are {keys} keys: 1 to {keys}.")

@@ -4,7 +4,9 @@ import { letter, onPress } from "./chart.js";
 
 /** Size of the window, offset, place in the table (flat), its value, and the bias of the query to every key. */
 export function compute({ table, head, row, column, key_row, key_column }) {
-  const [, high, wide] = table.shape, rows = (high + 1) / 2, columns = (wide + 1) / 2;
+  const [, high, wide] = table.shape,
+    rows = (high + 1) / 2,
+    columns = (wide + 1) / 2;
   const at = (r, c) => (row - r + rows - 1) * wide + (column - c + columns - 1);
   const value = (place) => table.data[head * high * wide + place];
   const map = Array.from({ length: rows * columns }, (_, i) => value(at(Math.floor(i / columns), i % columns)));
@@ -27,7 +29,7 @@ function paintSigned(canvas, values, rows, columns, cell, theme, limit) {
     ink.textBaseline = "middle";
     for (let i = 0; i < rows * columns; i++) {
       ink.fillStyle = theme.inkOnSigned(values[i], limit);
-      ink.fillText(nice(values[i], 1), (i % columns + 0.5) * cell, (Math.floor(i / columns) + 0.5) * cell);
+      ink.fillText(nice(values[i], 1), ((i % columns) + 0.5) * cell, (Math.floor(i / columns) + 0.5) * cell);
     }
   }
   return ink;
@@ -35,7 +37,10 @@ function paintSigned(canvas, values, rows, columns, cell, theme, limit) {
 
 function box(ink, r, c, high, wide, cell, dash = []) {
   ink.setLineDash(dash);
-  for (const [colour, thick] of [["#ffffff", 5], ["#000000", 2.5]]) {
+  for (const [colour, thick] of [
+    ["#ffffff", 5],
+    ["#000000", 2.5],
+  ]) {
     ink.strokeStyle = colour;
     ink.lineWidth = thick;
     ink.strokeRect(c * cell + 1.5, r * cell + 1.5, wide * cell - 3, high * cell - 3);
@@ -44,17 +49,43 @@ function box(ink, r, c, high, wide, cell, dash = []) {
 }
 
 function render(context) {
-  const { model } = context, table = array(model.get("table")), [heads, high, wide] = table.shape;
+  const { model } = context,
+    table = array(model.get("table")),
+    [heads, high, wide] = table.shape;
   const state = () => compute({ table, ...Object.fromEntries(KEYS.map((key) => [key, model.get(key)])) });
   const figure = frame(context, { name: "relative-bias", numbers: state });
   const { rows, columns } = state();
-  const head = choice({ label: "Head", options: Array.from({ length: heads }, (_, h) => [h, h + 1]), value: 0, input: (v) => figure.push("head", Number(v)) });
-  const key = (name, label, count) => slider({ label, min: 0, max: Math.max(1, count - 1), step: 1, value: 0, input: (v) => figure.push(name, Math.min(v, count - 1)) });
-  const keyRow = key("key_row", "Key (dashed): row", rows), keyColumn = key("key_column", "column", columns);
+  const head = choice({
+    label: "Head",
+    options: Array.from({ length: heads }, (_, h) => [h, h + 1]),
+    value: 0,
+    input: (v) => figure.push("head", Number(v)),
+  });
+  const key = (name, label, count) =>
+    slider({
+      label,
+      min: 0,
+      max: Math.max(1, count - 1),
+      step: 1,
+      value: 0,
+      input: (v) => figure.push(name, Math.min(v, count - 1)),
+    });
+  const keyRow = key("key_row", "Key (dashed): row", rows),
+    keyColumn = key("key_column", "column", columns);
   figure.controls.append(keyRow, keyColumn, ...(heads > 1 ? [head] : []));
-  const cells = make("canvas", { role: "application", tabindex: "0" }), all = make("canvas", { role: "img" });
-  const grid = make("div.al-rb-grid", {}, make("div", {}, make("div.al-rb-title", {}, "The window: press to move the query (solid)"), cells),
-    make("div", {}, make("div.al-rb-title", {}, `The table: ${high} × ${wide} offsets; framed: what this query uses`), all));
+  const cells = make("canvas", { role: "application", tabindex: "0" }),
+    all = make("canvas", { role: "img" });
+  const grid = make(
+    "div.al-rb-grid",
+    {},
+    make("div", {}, make("div.al-rb-title", {}, "The window: press to move the query (solid)"), cells),
+    make(
+      "div",
+      {},
+      make("div.al-rb-title", {}, `The table: ${high} × ${wide} offsets; framed: what this query uses`),
+      all,
+    ),
+  );
   const readout = make("div.al-readout");
   figure.body.append(grid, readout);
   const place = (r, c) => {
@@ -71,30 +102,46 @@ function render(context) {
   });
   let size = 720;
   function paint() {
-    const now = state(), em = letter(figure), row = model.get("row"), column = model.get("column");
-    const flat = wide > 2 * high, two = size > 32 * em && !flat;
+    const now = state(),
+      em = letter(figure),
+      row = model.get("row"),
+      column = model.get("column");
+    const flat = wide > 2 * high,
+      two = size > 32 * em && !flat;
     grid.dataset.columns = two ? 2 : 1;
-    const room = Math.min(two ? (size - 1.5 * em) / 2 : size, flat ? 50 * em : 24 * em), cell = Math.max(3, Math.floor(room / wide));
+    const room = Math.min(two ? (size - 1.5 * em) / 2 : size, flat ? 50 * em : 24 * em),
+      cell = Math.max(3, Math.floor(room / wide));
     const values = table.data.subarray(model.get("head") * high * wide, (model.get("head") + 1) * high * wide);
     const limit = values.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-6);
     head.value = model.get("head");
     keyRow.value = model.get("key_row");
     keyColumn.value = model.get("key_column");
-    const unit = Math.floor(flat ? room / wide : Math.min(room / columns, (room * 1.2) / rows)), left = paintSigned(cells, now.map, rows, columns, unit, figure.theme, limit);
+    const unit = Math.floor(flat ? room / wide : Math.min(room / columns, (room * 1.2) / rows)),
+      left = paintSigned(cells, now.map, rows, columns, unit, figure.theme, limit);
     box(left, row, column, 1, 1, unit);
     box(left, model.get("key_row"), model.get("key_column"), 1, 1, unit, [4, 3]);
     const right = paintSigned(all, values, high, wide, cell, figure.theme, limit);
     box(right, row, column, rows, columns, cell);
     box(right, Math.floor(now.index / wide), now.index % wide, 1, 1, cell, [4, 3]);
-    cells.setAttribute("aria-label", `A window of ${rows} by ${columns} cells; press or use arrow keys to move the query.`);
+    cells.setAttribute(
+      "aria-label",
+      `A window of ${rows} by ${columns} cells; press or use arrow keys to move the query.`,
+    );
     all.setAttribute("aria-label", `The table of ${high} by ${wide} biases, −${nice(limit, 2)} to ${nice(limit, 2)}`);
-    readout.textContent = `Query (${row}, ${column}), key (${model.get("key_row")}, ${model.get("key_column")}): offset ` +
-      `(${now.offset.join(", ").replace(/-/g, "−")}), entry ${now.index} of ${high * wide}, bias ${nice(now.value, 2)}.`;
+    readout.textContent =
+      `Query (${row}, ${column}), key (${model.get("key_row")}, ${model.get("key_column")}): offset ` +
+      `(${now.offset.join(", ").replace(/-/g, "−")}), entry ${now.index} of ${high * wide}, ` +
+      `bias ${nice(now.value, 2)}.`;
   }
   paint();
   figure.on(KEYS, () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); } });
+  figure.onResize((now) => {
+    if (now > 0 && Math.abs(now - size) > 0.5) {
+      size = now;
+      paint();
+    }
+  });
   return figure.dispose;
 }
 

@@ -1512,7 +1512,7 @@ check("06.3", my_smoothed_losses)
 # %% [markdown] tags=["exercise"] exercise="06.4"
 # ### Exercise 6.4 ★★ · The nucleus (12 min)
 #
-# Write `my_top_p(probabilities, p)` for probabilities $(\dots, V)$. Keep the smallest set of likeliest words whose probabilities add up to at least $p$, set the others to 0, and let the kept ones add up to 1 again. The likeliest word always stays. Rows are
+# Write `my_top_p(probabilities, p)` for probabilities $(\dots, V)$ and $0 < p \le 1$. Keep the smallest set of likeliest words whose probabilities add up to at least $p$, set the others to 0, and let the kept ones add up to 1 again. The likeliest word always stays. Rows are
 # cut on their own.
 
 

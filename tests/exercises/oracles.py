@@ -45,4 +45,36 @@ def counts_back(function) -> bool:
     return True
 
 
-JUDGES = {"03.5": looks_back, "04.5": polygon, "05.5": counts_back}
+def _shifted(rows, columns, side, by, *, down=True, across=True):
+    """A mask of shifted windows, cell by cell; with `down` alone, only rows are kept apart."""
+    cells = torch.cartesian_prod(torch.arange(rows), torch.arange(columns))
+    windows = (cells[:, 0] // side) * (columns // side) + cells[:, 1] // side
+    came = torch.stack([cells[:, 0] >= rows - by, cells[:, 1] >= columns - by], -1)
+    came &= torch.tensor([down, across])
+    tables = []
+    for n in range(rows * columns // side**2):
+        here = came[windows == n]
+        tables.append((here[:, None] == here[None]).all(-1))
+    return torch.stack(tables)
+
+
+def trusts_the_right_ones(function) -> bool:
+    """09.5: True for right masks, False for the wrong ones that its text and hints speak of."""
+    wrong = [
+        lambda r, c, m, by: _shifted(r, c, m, by, down=False, across=False),
+        lambda r, c, m, by: _shifted(r, c, m, by, across=False),
+        lambda r, c, m, by: _shifted(r, c, m, by, down=False),
+        lambda r, c, m, by: ~_shifted(r, c, m, by),
+        lambda r, c, m, by: _shifted(r, c, m, by) & torch.eye(m * m, dtype=torch.bool),
+        lambda r, c, m, by: _shifted(r, c, m, m // 2),
+        lambda r, c, m, by: _shifted(c, r, m, by),
+    ]
+    return function(_shifted) is True and all(function(one) is False for one in wrong)
+
+
+JUDGES = {
+    "03.5": looks_back,
+    "04.5": polygon,
+    "05.5": counts_back,
+    "09.5": trusts_the_right_ones,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -301,12 +301,23 @@ def argument_names(call: str) -> list[str]:
 
 def describe(names: list[str], given: tuple[Any, ...]) -> str:
     """The arguments in short: "q (3, 4), k (5, 4)" or "L = 2, S = 5"."""
-    return ", ".join(_describe(name, value) for name, value in zip(names, given, strict=True))
+    pairs = list(zip(names, given, strict=True))
+    told = [(n, v) for n, v in pairs if not (callable(v) or is_dataclass(v) or _nested(v))]
+    return ", ".join(_describe(name, value) for name, value in told or pairs)
+
+
+def _nested(value: Any) -> bool:
+    """Tensors in tuples, such as the cache of a model: too long for a sentence."""
+    return isinstance(value, list | tuple) and any(
+        isinstance(one, Tensor) or _nested(one) for one in value
+    )
 
 
 def _describe(name: str, value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{name} {tuple(value.shape)}"
+    if callable(value):
+        return f"{name} = a function"
     return f"{name} = {shorten(repr(value), 60)}"
 
 

@@ -30,6 +30,7 @@ from attnlab.checks.capstone_suspects import (
     swiglu,
 )
 from attnlab.checks.compare import a_kind_of, close, difference, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake, raised
 from attnlab.checks.verdict import Verdict
@@ -67,6 +68,13 @@ def tiny_tokens_meet_eps(answer: Answer) -> None:
     answer.must_survive(torch.zeros(2, 4), numbers(4, seed=1), likely="eps saves a token of zeros.")
 
 
+@norm_exercise.draws
+def tokens_and_a_weight(draw: Draw) -> tuple[Tensor, Tensor]:
+    width = draw.size(1, 9)
+    x = draw.numbers(*draw.front(), draw.size(), width, spread=draw.choice([1.0, 0.01, 100.0]))
+    return x + draw.choice([0.0, 2.0]), draw.numbers(width)
+
+
 # C.2 ─────────────────────────────────────────────────────────────────────────────────────────────
 
 rope_exercise = Exercise(
@@ -98,6 +106,13 @@ def places_go_on_after_the_past(answer: Answer) -> None:
     answer.must_match(numbers(2, 1, 6, seed=1), 100)
 
 
+@rope_exercise.draws
+def heads_and_an_offset(draw: Draw) -> tuple[Tensor, int]:
+    """Up to place 50: further out, an angle in float32 depends on how it was computed."""
+    heads, tokens, pairs = draw.size(), draw.choice([draw.size(1, 7), 25]), draw.size(1, 5)
+    return draw.numbers(heads, tokens, 2 * pairs), draw.choice([0, draw.size(0, 20)])
+
+
 # C.3 ─────────────────────────────────────────────────────────────────────────────────────────────
 
 mask_exercise = Exercise(
@@ -125,6 +140,12 @@ def no_token_sees_the_future(answer: Answer) -> None:
 def with_a_cache_the_last_query_sees_all(answer: Answer) -> None:
     answer.must_match(2, 5)
     answer.must_match(1, 6)
+
+
+@mask_exercise.draws
+def two_lengths(draw: Draw) -> tuple[int, int]:
+    keys = draw.size(1, 9)
+    return draw.size(1, keys), keys
 
 
 # C.4 ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -173,6 +194,17 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
     answer.must_survive(1000 * q, k, v, allowed, likely=OVERFLOWS)
 
 
+@attention_exercise.draws
+def heads_in_groups(draw: Draw) -> tuple[Tensor, ...]:
+    """Every query may see something: the text does not say what becomes of one that may not."""
+    groups, (queries, keys, width) = draw.size(1, 3), draw.sizes(3)
+    q = draw.numbers(groups * draw.size(1, 4), queries, width)
+    k, v = (draw.numbers(groups, keys, width) for _ in range(2))
+    allowed = draw.mask(queries, keys)
+    allowed[torch.arange(queries), draw.whole(0, keys, queries)] = True
+    return q * draw.choice([1.0, 3.0, 40.0]), k, v, allowed
+
+
 # C.5 ─────────────────────────────────────────────────────────────────────────────────────────────
 
 swiglu_exercise = Exercise(
@@ -201,6 +233,14 @@ def the_gate_opens_and_closes(answer: Answer) -> None:
     )
 
 
+@swiglu_exercise.draws
+def tokens_and_three_matrices(draw: Draw) -> tuple[Tensor, ...]:
+    tokens, width, hidden = draw.sizes(3)
+    gate, wide = draw.numbers(hidden, width), draw.numbers(hidden, width)
+    x = draw.numbers(tokens, width, spread=draw.choice([1.0, 3.0]))
+    return x, gate, wide, draw.numbers(width, hidden)
+
+
 # C.6 ─────────────────────────────────────────────────────────────────────────────────────────────
 
 cache_exercise = Exercise(
@@ -227,6 +267,12 @@ def several_tokens_are_added(answer: Answer) -> None:
 @cache_exercise.property
 def the_past_may_be_empty(answer: Answer) -> None:
     answer.must_match(numbers(2, 0, 3), numbers(2, 4, 3, seed=1))
+
+
+@cache_exercise.draws
+def past_and_new(draw: Draw) -> tuple[Tensor, Tensor]:
+    groups, width = draw.size(), draw.size()
+    return draw.numbers(groups, draw.size(0, 6), width), draw.numbers(groups, draw.size(), width)
 
 
 # C.7 ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -260,6 +306,12 @@ def the_likeliest_that_reach_top_p_are_kept(answer: Answer) -> None:
     answer.must_match(numbers(7, spread=2, seed=1), 1.0, 0.8)
     answer.must_match(numbers(9, seed=2), 1.6, 0.6)
     answer.must_match(numbers(9, seed=3, spread=2), 0.7, 0.9)
+
+
+@shares_exercise.draws
+def logits_temperature_and_top_p(draw: Draw) -> tuple[Tensor, float, float]:
+    logits = draw.numbers(draw.size(1, 9), spread=2)
+    return logits, draw.choice([0.5, 1.0, 1.7]), draw.choice([0.3, 0.55, 0.8, 0.9, 1.0, 1e-6])
 
 
 # C.8 ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -379,6 +431,22 @@ def every_step_is_right_after_a_past(answer: Answer) -> None:
     must_follow(answer, block_case(3, 4))
 
 
+def some_sizes(draw: Draw) -> tuple[int, int, int, int]:
+    """Model width, heads, groups, hidden width."""
+    groups = draw.size(1, 3)
+    heads = groups * draw.size(1, 3)
+    return 2 * heads * draw.size(1, 3), heads, groups, draw.size(2, 9)
+
+
+@block_exercise.draws
+def a_block_of_any_size(draw: Draw) -> tuple[Any, ...]:
+    width, heads, groups, hidden = some_sizes(draw)
+    past = draw.size(0, 5)
+    past_k, past_v = (draw.numbers(groups, past, width // heads) for _ in range(2))
+    layer = some_layer(width, heads, groups, hidden, seed=draw.seed)
+    return draw.numbers(draw.size(1, 5), width), layer, heads, past_k, past_v, Notes()
+
+
 # C.9 ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -462,3 +530,15 @@ def the_published_weights_tell_the_same_story(answer: Answer) -> None:
                 likely="Small weights went well, so look at what depends on the size: D, eps, V.",
             )
         tokens = torch.tensor(told[-1:])
+
+
+@model_exercise.draws
+def a_model_of_any_size(draw: Draw) -> tuple[Any, ...]:
+    width, heads, groups, hidden = some_sizes(draw)
+    layers = (some_layer(width, heads, groups, hidden, seed=draw.seed + n) for n in (0, 1))
+    words = draw.numbers(draw.size(2, 9), width)
+    weights = Weights(words, tuple(layers), draw.numbers(width) + 1, heads)
+    past, tokens = draw.size(0, 4), draw.size(1, 4)
+    said = draw.whole(0, len(words), past + tokens)
+    before = model(said[:past], weights, None, Notes())[1] if past else None
+    return said[past:], weights, before, Notes()

@@ -21,6 +21,7 @@ from attnlab.checks.ch09_suspects import (
     shift_mask,
 )
 from attnlab.checks.compare import a_kind_of, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.layers.windows import partition, relative_index, reverse
@@ -54,6 +55,13 @@ def every_token_is_back_in_its_place(answer: Answer) -> None:
 def tall_pictures_and_other_windows(answer: Answer) -> None:
     answer.must_match(partition(numbers(1, 12, 4, 3, seed=1), 2), 12, 4)
     answer.must_match(partition(numbers(3, 4, 8, 2, seed=2), 4), 4, 8)
+
+
+@put_back.draws
+def windows_of_any_picture(draw: Draw) -> tuple[Tensor, int, int]:
+    side = draw.size(1, 4)
+    rows, columns = side * draw.size(1, 4), side * draw.size(1, 4)
+    return partition(draw.numbers(draw.size(1, 3), rows, columns, draw.size()), side), rows, columns
 
 
 # 09.2 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -96,6 +104,13 @@ def for_any_shift_and_shape(answer: Answer) -> None:
     answer.must_match(6, 9, 3, 2)
 
 
+@mask_by_hand.draws
+def any_picture_and_shift(draw: Draw) -> tuple[int, int, int, int]:
+    side = draw.size(2, 5)
+    rows, columns = side * draw.dice.randint(2, 4), side * draw.dice.randint(2, 4)
+    return rows, columns, side, draw.dice.randint(1, side - 1)
+
+
 # 09.3 ────────────────────────────────────────────────────────────────────────────────────────────
 
 index_by_hand = Exercise(
@@ -125,6 +140,11 @@ def for_any_window(answer: Answer) -> None:
         answer.must_match(side)
 
 
+@index_by_hand.draws
+def a_side(draw: Draw) -> tuple[int]:
+    return (draw.size(1, 8),)
+
+
 # 09.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 merge_by_hand = Exercise(
@@ -147,6 +167,11 @@ def a_quarter_of_the_tokens(answer: Answer) -> None:
 def the_published_order(answer: Answer) -> None:
     answer.must_match(numbers(2, 4, 6, 3))
     answer.must_match(numbers(1, 6, 2, 5, seed=1))
+
+
+@merge_by_hand.draws
+def a_picture_with_even_sides(draw: Draw) -> tuple[Tensor]:
+    return (draw.numbers(draw.size(1, 3), 2 * draw.size(), 2 * draw.size(), draw.size()),)
 
 
 # 09.5 ────────────────────────────────────────────────────────────────────────────────────────────

@@ -27,6 +27,7 @@ from attnlab.checks.ch10_suspects import (
     taken,
 )
 from attnlab.checks.compare import a_kind_of, close, difference, numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.layers.cache import cache_bytes
@@ -93,6 +94,18 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
     three(answer, KEPT, top, total, mixed, scores + 300, values)
 
 
+@take_by_hand.draws
+def sums_so_far_and_a_block(draw: Draw) -> tuple[Tensor, ...]:
+    queries, keys, width, spread = *draw.sizes(3), draw.choice([1.0, 3.0, 30.0])
+    scores, values = draw.numbers(queries, keys, spread=spread), draw.numbers(keys, width)
+    if draw.chance(0.2):
+        draw.note = "This is the first block: the maximum so far is −inf, and both sums are 0."
+        none = torch.zeros(queries)
+        return none - torch.inf, none, torch.zeros(queries, width), scores, values
+    top, total = draw.numbers(queries, spread=spread), 1 + draw.numbers(queries).abs()
+    return top, total, draw.numbers(queries, width), scores, values
+
+
 # 10.2 ────────────────────────────────────────────────────────────────────────────────────────────
 
 rms_by_hand = Exercise(
@@ -125,6 +138,13 @@ def it_equals_the_formula(answer: Answer) -> None:
 def epsilon_protects_small_tokens(answer: Answer) -> None:
     answer.must_match(0.01 * numbers(3, 6), numbers(6, seed=1), 1e-2)
     answer.must_match(torch.zeros(2, 6), numbers(6, seed=1), 1e-5)
+
+
+@rms_by_hand.draws
+def tokens_weight_and_epsilon(draw: Draw) -> tuple[Tensor, Tensor, float]:
+    width = draw.size(1, 9)
+    x = draw.numbers(*draw.front(), width, spread=draw.choice([1.0, 0.01, 100.0]))
+    return x + draw.choice([0.0, 2.0]), draw.numbers(width), draw.choice([1e-5, 1e-3, 0.5])
 
 
 # 10.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,6 +182,14 @@ def both_ends_are_old_friends(answer: Answer) -> None:
     answer.must_match(*grouped(4, 1))  # multi-query
 
 
+@gqa_by_hand.draws
+def heads_in_groups(draw: Draw) -> tuple[Tensor, ...]:
+    batch, groups, (queries, keys, width) = draw.size(1, 3), draw.size(1, 3), draw.sizes(3)
+    q = draw.numbers(batch, groups * draw.size(1, 4), queries, width)
+    k, v = (draw.numbers(batch, groups, keys, width) for _ in range(2))
+    return q * draw.choice([1.0, 3.0, 40.0]), k, v
+
+
 # 10.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
 soap_by_hand = Exercise(
@@ -185,8 +213,8 @@ def turned(rows: int, columns: int, seed: int = 0) -> tuple[Any, ...]:
 
 @soap_by_hand.property
 def along_the_own_axes_it_is_adam(answer: Answer) -> None:
-    w, g, _, _, square, lr = turned(2, 2)
-    answer.must_match(w, g, torch.eye(2), torch.eye(2), square, lr)
+    w, g, _, _, square, lr = turned(2, 3)
+    answer.must_match(w, g, torch.eye(2), torch.eye(3), square, lr)
 
 
 @soap_by_hand.property
@@ -198,6 +226,15 @@ def a_turned_matrix_of_two_by_two(answer: Answer) -> None:
 @soap_by_hand.property
 def a_matrix_need_not_be_square(answer: Answer) -> None:
     answer.must_match(*turned(3, 2))
+
+
+@soap_by_hand.draws
+def a_matrix_and_its_bases(draw: Draw) -> tuple[Any, ...]:
+    rows, columns = draw.sizes(2, high=5)
+    w, g = draw.numbers(rows, columns), draw.numbers(rows, columns)
+    left, right = (torch.linalg.qr(draw.numbers(n, n))[0] for n in (rows, columns))
+    square = draw.numbers(rows, columns).square() + 0.1
+    return w, g, left, right, square, draw.choice([0.01, 0.1, 1.0])
 
 
 # 10.5 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -234,6 +271,14 @@ def the_first_token_has_an_empty_past(answer: Answer) -> None:
     three(answer, HELD, *a_token(2, past=0))
 
 
+@cache_by_hand.draws
+def a_token_and_its_past(draw: Draw) -> tuple[Tensor, ...]:
+    front, past, width = draw.front(), draw.size(0, 6), draw.size()
+    q, k, v = (draw.numbers(*front, 1, width) for _ in range(3))
+    past_k, past_v = (draw.numbers(*front, past, width) for _ in range(2))
+    return q * draw.choice([1.0, 3.0, 40.0]), k, v, past_k, past_v
+
+
 # 10.6 ────────────────────────────────────────────────────────────────────────────────────────────
 
 bytes_by_hand = Exercise(
@@ -268,6 +313,11 @@ def any_other_model(answer: Answer) -> None:
     answer.must_match(3, 2, 10, 20, 5, 1)
 
 
+@bytes_by_hand.draws
+def a_small_model(draw: Draw) -> tuple[int, ...]:
+    return tuple(draw.size(1, 12) for _ in range(6))
+
+
 # 10.7 ────────────────────────────────────────────────────────────────────────────────────────────
 
 block_by_hand = Exercise(
@@ -290,3 +340,8 @@ def a_block_of_32_by_32(answer: Answer) -> None:
 def any_block(answer: Answer) -> None:
     answer.must_match(128, 64, 32)
     answer.must_match(5, 3, 7)
+
+
+@block_by_hand.draws
+def a_block(draw: Draw) -> tuple[int, ...]:
+    return tuple(draw.sizes(3, high=20))

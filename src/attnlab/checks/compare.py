@@ -56,8 +56,15 @@ def is_number(value: Any) -> bool:
 
 def difference(seen: Any, expected: Any) -> str:
     """Where two values differ most, in words: "at [1, 3] there is 0.12, expected 0.31"."""
+    if isinstance(seen, list | tuple) and isinstance(expected, list | tuple):
+        count = len(expected)
+        for n, (one, other) in enumerate(zip(seen, expected, strict=False), start=1):
+            if not close(one, other) and not isinstance(other, str | int | float):
+                return f"in result {n} of {count}, {difference(one, other)}"
     if not isinstance(seen, Tensor) or not isinstance(expected, Tensor):
         return f"there is {show(seen)}, expected {show(expected)}"
+    if seen.shape != expected.shape:
+        return f"the shape is {tuple(seen.shape)}, expected {tuple(expected.shape)}"
     gap = (seen.detach().double() - expected.detach().double()).abs().nan_to_num(torch.inf)
     flat = int(gap.flatten().argmax())
     place = [int(i) for i in np.unravel_index(flat, tuple(gap.shape))]

@@ -375,7 +375,9 @@ def _equal(seen: Any, value: Any) -> bool:
     """Close, and measured by the numbers themselves: 1e-7 is no zero."""
     if not close(seen, value):
         return False
-    if isinstance(seen, Tensor) and isinstance(value, Tensor) and seen.is_floating_point():
+    if isinstance(seen, Tensor) and not isinstance(value, Tensor):
+        return seen.numel() == 1  # a whole tensor of threes is not the number 3
+    if isinstance(seen, Tensor) and seen.is_floating_point():
         finite = seen.detach().double()[seen.isfinite()]
         other = value.detach().double()[value.isfinite()] if finite.numel() else finite
         if finite.shape != other.shape or not finite.numel():

@@ -31,7 +31,7 @@ from attnlab.checks.capstone_suspects import (
 )
 from attnlab.checks.compare import a_kind_of, close, difference, numbers
 from attnlab.checks.draw import Draw
-from attnlab.checks.exercise import Exercise
+from attnlab.checks.exercise import MORE, Exercise
 from attnlab.checks.explain import Mistake, raised
 from attnlab.checks.verdict import Verdict
 from attnlab.models.stories import Layer, Weights, open_weights, stories15m
@@ -70,8 +70,8 @@ def tiny_tokens_meet_eps(answer: Answer) -> None:
 
 @norm_exercise.draws
 def tokens_and_a_weight(draw: Draw) -> tuple[Tensor, Tensor]:
-    width = draw.size(1, 9)
-    x = draw.numbers(*draw.front(), draw.size(), width, spread=draw.choice([1.0, 0.01, 100.0]))
+    front, width = draw.front() if draw.chance(0.4) else [], draw.size(1, 9)
+    x = draw.numbers(*front, draw.size(), width, spread=draw.choice([1.0, 0.01, 100.0]))
     return x + draw.choice([0.0, 2.0]), draw.numbers(width)
 
 
@@ -457,10 +457,14 @@ def silent_model(
 
 
 class WithStory(Exercise):
-    """The published weights are loaded before the clock of the answer starts, and only once."""
+    """The published weights are loaded before the clock of the answer starts, and only once.
+
+    So are the inputs for suspects, since making them tells the story as well.
+    """
 
     def judge(self, function: Any) -> Verdict:
         the_story()
+        self.inputs(seeds=MORE)
         return super().judge(function)
 
 

@@ -66,6 +66,11 @@ RMS = [
         lambda x, weight: x / _root(x, dim=-2) * weight,
     ),
     (
+        "The mean runs over the tokens or the batch: the first axis. Each token is normalised "
+        "alone: the last axis.",
+        lambda x, weight: x / _root(x, dim=0) * weight,
+    ),
+    (
         "eps is missing, or not inside the root: √(mean + 1e-5).",
         lambda x, weight: x / _root(x, add=0) * weight,
     ),

@@ -96,7 +96,7 @@ def large_scores_do_not_overflow(answer: Answer) -> None:
 
 @take_by_hand.draws
 def sums_so_far_and_a_block(draw: Draw) -> tuple[Tensor, ...]:
-    queries, keys, width, spread = *draw.sizes(3), draw.choice([1.0, 3.0, 30.0])
+    queries, keys, width, spread = *draw.sizes(3), draw.choice([1.0, 3.0, 8.0])
     scores, values = draw.numbers(queries, keys, spread=spread), draw.numbers(keys, width)
     if draw.chance(0.2):
         draw.note = "This is the first block: the maximum so far is −inf, and both sums are 0."

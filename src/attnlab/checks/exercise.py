@@ -29,6 +29,7 @@ EXERCISES: dict[str, Exercise] = {}  # filled as the chapters' modules are impor
 
 DRAWS = 16  # fresh inputs at the end of a check
 LAST = "other sizes and values as well"  # what this last property is called
+MORE = range(500, 512)  # seeds of the inputs on which a suspect is tried before it is named
 PATIENCE = 0.25  # seconds for calling an answer again, to find out what its mistake is called
 LOOKING = 0.6  # seconds for trying slips
 
@@ -254,7 +255,7 @@ class Exercise:
 
     def _more(self, answer: Answer) -> list[Call]:
         """What the answer does on inputs that it has not seen yet, for as long as it is quick."""
-        return _asked(answer, self.inputs(seeds=range(500, 512)))
+        return _asked(answer, self.inputs(seeds=MORE))
 
     def _slips(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """Every slip of the plain answer, made when it is asked for and kept."""

@@ -81,8 +81,8 @@ def my_model(tokens, weights, past, note):
     new = []
     for n, layer in enumerate(weights.layers):
         empty = torch.zeros(len(layer.key) // D, 0, D)
-        pair = past[n] if past else (empty, empty)
-        x, k, v = my_block(x, layer, weights.heads, *pair, note)
+        k, v = past[n] if past else (empty, empty)
+        x, k, v = my_block(x, layer, weights.heads, k, v, note)
         new.append((k, v))
     x = my_rms_norm(x, weights.norm)
     return x @ weights.words.T, tuple(new)

@@ -28,7 +28,7 @@ from tests.browser.live import wait_until_alive
 from tests.browser.serving import serving
 
 SITE = Path(__file__).parents[1] / "build" / "site"
-HELD: tuple[str, ...] = ()
+HELD: tuple[str, ...] = ("03_self_attention",)
 
 DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}

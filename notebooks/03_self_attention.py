@@ -233,7 +233,11 @@ print(*spell(titles, shelves))
 # place. The mixer is the only part that lets tokens talk. Today it is the GRU of chapter 1.
 
 
-# %% tags=["plumbing"]
+# %% [markdown]
+# **Guess first:** the GRU has a state of 48 numbers and about 15 thousand parameters. It sees 77 thousand tapes. Out of 12 films, how many does it remember?
+
+
+# %% tags=["plumbing", "nbval-ignore-output"]
 class Reader(nn.Module):
     """Embed the tokens, mix them, answer at every place."""
 
@@ -291,12 +295,6 @@ def curve(model):
     return [right_answers(model, films)[0].mean().item() for films in SIZES]
 
 
-# %% [markdown]
-# **Guess first:** the GRU has a state of 48 numbers and about 15 thousand parameters. It sees 77 thousand tapes. Out of 12 films, how many does it remember?
-#
-# The plot also shows a lazy answer: always say the shelf that this tape mentions most often.
-
-# %% tags=["plumbing", "nbval-ignore-output"]
 SIZES = [2, 4, 6, 8, 10, 12]
 STEPS = {"GRU": 600}
 seed(0)
@@ -360,9 +358,7 @@ assert right_answers(large, 12)[0].mean() >= 0.95
 # note rewrites. If asked: a GRU with nearly four times the parameters does solve 12 films. The difficulty moves, it does not go away.
 
 # %% [markdown]
-# Two films are easy. Each further film makes it worse, though every question is as easy as before for somebody who may look back.
-#
-# Be fair to the GRU: 12 notes are few bits, and 48 numbers could hold them. One with nearly four times the parameters does solve 12 films, and much longer training helps, too. What its design makes *hard* is this:
+# Two films are easy. Each further film makes it worse, though every question is as easy as before for somebody who may look back. Be fair to the GRU: 12 notes are few bits, and 48 numbers could hold them. One with nearly four times the parameters does solve 12 films, and much longer training helps, too. What its design makes *hard* is this:
 #
 # - **One vector for everything.** Each note must be filed without disturbing the others; the tape grows, the state does not.
 # - **A long way.** The first note has to survive every later step, and so does its gradient on the way back (chapter 1).
@@ -433,9 +429,7 @@ print(f"soft answer: {(shares @ v).item():.1f} minutes")
 # Do the first row on the board: e³ ≈ 20, out of about 36. The answer leans to 90 minutes, but every film has a say.
 
 # %% [markdown]
-# Moon Heist matches best, so the answer leans towards its 90 minutes, but all films have a say.
-#
-# The hard look-up is a limit of the soft one. Divide the scores by a temperature $\tau$ before the softmax: a cold softmax ($\tau \ll 1$) picks the
+# Moon Heist matches best, so the answer leans towards its 90 minutes, but all films have a say. The hard look-up is a limit of the soft one. Divide the scores by a temperature $\tau$ before the softmax: a cold softmax ($\tau \ll 1$) picks the
 # winner, a hot one ($\tau \gg 1$) takes the plain mean.
 
 # %% [markdown]
@@ -591,9 +585,7 @@ print("learned, two matrices:     ", look_two)
 #
 # $$\underbrace{O}_{(L,\,D_v)} = \operatorname{softmax}\!\Big(\underbrace{Q K^\top}_{(L,\,L)} \big/ \sqrt{D}\,\Big)\, V$$
 #
-# $W_q$ is how to ask, $W_k$ how to be found, $W_v$ what to hand over. Row $i$, column $j$ of $QK^\top$ says how much $i$ wants $j$. Here $L = E = D = 3$ and $D_v = 2$.
-#
-# The √D comes from part 4; take it as given for a moment. (A layer in a library often adds a bias to each projection; we leave it out.) We choose the matrices by hand, so that we know what they mean.
+# $W_q$ is how to ask, $W_k$ how to be found, $W_v$ what to hand over. Row $i$, column $j$ of $QK^\top$ says how much $i$ wants $j$. Here $L = E = D = 3$ and $D_v = 2$. The √D comes from part 4; take it as given for a moment. (A layer in a library often adds a bias to each projection; we leave it out.) We choose the matrices by hand, so that we know what they mean.
 # Nouns look for a verb. The verb looks for a noun that stands early: it asks *who does it?*
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -729,7 +721,7 @@ for keys in (3, 10, 100, 1000):
 #
 # ### The workbench
 #
-# This is *dog bites man* with the matrices from above. Everything can be changed: the sentence, the numbers, the temperature, the mask.
+# This is *dog bites man* with the matrices from above. Change anything.
 #
 # - Change the −2 in the middle row of $W_q$ to 2. **Before you look:** whom does *bites* ask for now?
 # - Click a cell of the *masked* table to forbid it. Forbid *bites* → *dog*: where does its attention go?
@@ -1055,8 +1047,7 @@ figures.show(
 #
 # ### Self and cross
 #
-# *Self-attention*: queries, keys and values come from one sequence, and the table of weights is square. *Cross-attention*: the queries come from one sequence, keys and values from another, as in chapter 2. The
-# table is a rectangle. The function is the same.
+# *Self-attention*: one sequence asks itself, and the table of weights is square. *Cross-attention*: one sequence asks, another answers, as in chapter 2, and the table is a rectangle. The function is the same.
 #
 # | | queries from | keys, values from | weights |
 # |---|---|---|---|
@@ -1089,9 +1080,7 @@ assert attention(q, k, v).shape == (4, 5)
 # %% [markdown]
 # ### Masks: who may look at whom
 #
-# A mask is a table of yes and no, $(L, S)$. In this course `True` means *may attend*, everywhere. Two masks do most of the work.
-#
-# **Padding.** Short sentences of a batch are filled up, and nobody may look at the filling. **Causal.** A language model predicts the next
+# A mask is a table of yes and no, $(L, S)$. In this course `True` means *may attend*, everywhere. Two masks do most of the work. **Padding.** Short sentences of a batch are filled up, and nobody may look at the filling. **Causal.** A language model predicts the next
 # token, so a token may look at its past and at itself, not at its future.
 
 # %%
@@ -1123,7 +1112,7 @@ figures.show(
     fig,
     alt="Three masks for a sentence of three words in a batch of five places. Padding: columns "
     "4 and 5 are empty. Causal: the lower triangle. Both: the triangle without those columns.",
-    caption="Dark: may attend. Rows ask, columns are looked at; the sentence has three words and two places of padding.",
+    caption="Filled: may attend. Rows ask, columns are looked at; the sentence has three words and two places of padding.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -1417,7 +1406,7 @@ figures.show(
     fig,
     alt="Cosines between the vectors of bank in eight sentences. On the way in all are alike; after six layers "
     "the four river sentences are similar to each other, the four money sentences too, the groups less so.",
-    caption="Cosine of the eight banks, light 0.5, dark 1. Look for the two dark blocks on the right.",
+    caption="Cosine of the eight banks, from 0.5 (the ground) to 1 (the diagonal). Look for the two blocks on the right: river with river, money with money.",
 )
 
 # %% [markdown]
@@ -1620,7 +1609,11 @@ class SelfAttention(nn.Module):
         return attention(q, k, v, causal=True)  # (B, L, E)
 
 
-# %% tags=["plumbing"]
+# %% [markdown]
+# **Guess first:** the convolution reaches $4 \cdot 2 = 8$ tokens back. What happens to a question whose note is 9 tokens away?
+
+
+# %% tags=["plumbing", "nbval-ignore-output"]
 class Convolutional(nn.Module):
     """Layers of width 3 that look back: each reaches two tokens further."""
 
@@ -1637,10 +1630,6 @@ class Convolutional(nn.Module):
         return x.mT
 
 
-# %% [markdown]
-# **Guess first:** the convolution reaches $4 \cdot 2 = 8$ tokens back. What happens to a question whose note is 9 tokens away?
-
-# %% tags=["plumbing", "nbval-ignore-output"]
 STEPS |= {"self-attention": 200, "convolution": 400}
 seed(0)
 attentive = Reader(64, SelfAttention(64))
@@ -1791,9 +1780,7 @@ AttentionHeatmap(
 # | convolutional | $O(k \cdot n \cdot d^2)$ | $O(1)$ | $O(\log_k n)$ with dilation, $O(n/k)$ without |
 # | self-attention, restricted to $r$ neighbours | $O(r \cdot n \cdot d)$ | $O(1)$ | $O(n/r)$ |
 #
-# The table counts only scores and mixture. The four projections add $O(n \cdot d^2)$, as much as the RNN's matrices; the next section measures when that matters. (The paper's table gives only the dilated path; its text gives the other.)
-#
-# Read it by columns. Self-attention has the shortest path and nothing to wait for. It pays in the first column, with $n^2$.
+# The table counts only scores and mixture. The four projections add $O(n \cdot d^2)$, as much as the RNN's matrices; the second fold below measures when that matters. (The paper's table gives only the dilated path; its text gives the other.) Read it by columns. Self-attention has the shortest path and nothing to wait for. It pays in the first column, with $n^2$.
 
 # %% tags=["held"]
 found = weights(tape_q, tape_k, causal=True)[5:, :5]  # questions × notes

@@ -649,7 +649,7 @@ for name, size in steps.items():
     before = size
 
 # %% [markdown]
-# Windows: [Beltagy et al. 2020](https://arxiv.org/abs/2004.05150), chapter 9 for pictures. Quantised caches: [Hooper et al. 2024](https://arxiv.org/abs/2401.18079). Ring attention ([Liu et al. 2023](https://arxiv.org/abs/2310.01889)) saves nothing in all: it sends blocks of keys around a ring of devices, and each takes them in by the update of part 2. The table counts bytes; what a window or int8 costs in quality it does not say.
+# Windows: [Beltagy et al. 2020](https://arxiv.org/abs/2004.05150), chapter 9 for pictures; Mistral 7B has them, so for Mistral the calculator above counts too much. Quantised caches: [Hooper et al. 2024](https://arxiv.org/abs/2401.18079). Ring attention ([Liu et al. 2023](https://arxiv.org/abs/2310.01889)) saves nothing in all: it sends blocks of keys around a ring of devices, and each takes them in by the update of part 2. The table counts bytes; what a window or int8 costs in quality it does not say.
 
 # %% [markdown]
 # ## 4 · In the open: the other switches

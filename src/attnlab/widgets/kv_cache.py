@@ -6,9 +6,9 @@ from traitlets import Enum, Int, Unicode
 
 from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet, together
 
-# layers, heads, kv heads, head width, context, as the papers give them: GPT-3 table 2.1, PaLM table 1
-# (its heads are wider than width / heads), Mistral table 1 (the whole context: its windows of 4,096
-# would keep half), Llama 3 table 3; the others as in their published configs
+# layers, heads, kv heads, head width, context, as the papers give them: GPT-3 table 2.1; PaLM
+# table 1 (its heads are narrower than width / heads); Mistral table 1 (the whole context: windows
+# of 4,096 would keep half); Llama 3 table 3; the others as in their published configs
 PRESETS: dict[str, tuple[int, int, int, int, int]] = {
     "stories15M": (6, 6, 6, 48, 256),
     "GPT-2 XL": (48, 25, 25, 64, 1024),

@@ -154,7 +154,7 @@ def block_of_today(step=0, **traits):
         [],
         [Step(text, lit) for text, lit in hero_steps],
         step=step,
-        gap=(24, 30),
+        gap=(12, 34),
         **traits,
     )
 
@@ -532,12 +532,12 @@ def sharing(heads=4):
         for h in range(heads):
             query = f"q{way}{h}"
             parts.append(
-                Box(query, f"q_{h}", at=(way * 6 + h, 1), colour="query")
+                Box(query, f"q_{h}", at=(way * 5 + h, 1), colour="query")
             )
             arrows.append(f"{query} -> k{way}{h * kv // heads}")
             members.append(query)
         for g in range(kv):
-            middle = way * 6 + (g + 0.5) * heads / kv - 0.5
+            middle = way * 5 + (g + 0.5) * heads / kv - 0.5
             parts.append(
                 Box(f"k{way}{g}", f"k, v_{g}", at=(middle, 0), colour="key")
             )
@@ -557,11 +557,11 @@ def sharing(heads=4):
         for part in parts:
             if part.name[1] == str(way):
                 places[part.name] = (
-                    part.at[0] - way * 6,
+                    part.at[0] - way * 5,
                     part.at[1] + way * 2,
                 )
     return Diagram(
-        parts, arrows, groups, steps, tall=places, gap=(20, 46),
+        parts, arrows, groups, steps, tall=places, gap=(10, 46),
         title="Who shares with whom",
     )  # fmt: skip
 
@@ -674,29 +674,33 @@ torch.testing.assert_close(by_hand, RMSNorm(4)(x).detach())
 # And where does the norm stand? In 2017 it stood *after* the sum, in the way of every gradient, and training needed a slow start. *Before* each sublayer it leaves the sum alone ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)). **Guess:** four layers, a learning rate of 0.008, no clipping, 80 steps. Which of the four runs learns nothing but how frequent each letter is?
 
 # %% tags=["nbval-ignore-output"]
+NONE, SLOW = 1e-6, 0.25  # share of the steps; the rate falls in both
 starts = {}
 for norm in ("post", "pre"):
-    for warm_up in (0.0, 0.25):
+    for warm_up in (NONE, SLOW):
         config = Config(**SIZES | dict(layers=4), norm=norm, positions="rope")
         plan = dict(steps=80, warm_up=warm_up, clip=None, interval=80)
-        starts[norm, warm_up] = learn(config, **plan)[1]
-        loss = starts[norm, warm_up].entries[-1]["valid"]
-        print(f"{norm:4}-norm, warm-up {warm_up:4.0%}: loss {loss:.2f}")
+        logs = [learn(config, number=n, **plan)[1] for n in range(3)]
+        starts[norm, warm_up] = logs
+        last_losses = [log.entries[-1]["valid"] for log in logs]
+        print(f"{norm:4}-norm, warm-up {warm_up:4.0%}: three seeds", end="")
+        print(*(f"{loss:6.2f}" for loss in last_losses))
 counts = torch.bincount(held_out.flatten(), minlength=LETTERS).float()
 frequencies = torch.special.entr(counts / counts.sum()).sum()
 print(f"frequencies of letters alone: {frequencies:.2f}")
 
 # %% tags=["held"]
-stuck = starts["post", 0.0].entries[-1]["valid"]
-assert stuck > 3.1
-assert starts["pre", 0.0].entries[-1]["valid"] < stuck - 0.5
+stuck = [log.entries[-1]["valid"] for log in starts["post", NONE]]
+moved = [log.entries[-1]["valid"] for log in starts["pre", NONE]]
+assert min(stuck) > 3.1
+assert max(moved) < min(stuck) - 0.3
 
 # %% tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(7, 3.4))
-for ((norm, warm_up), log), line in zip(
+for ((norm, warm_up), logs), line in zip(
     starts.items(), ("-", "--", "-.", ":")
 ):
-    smooth = torch.tensor(log.losses).unfold(0, 5, 1).mean(-1)
+    smooth = torch.tensor(logs[0].losses).unfold(0, 5, 1).mean(-1)
     ax.plot(smooth, line, label=f"{norm}-norm, warm-up {warm_up:.0%}")
 ax.set(
     xlabel="steps",
@@ -707,11 +711,11 @@ ax.legend()
 figures.show(
     fig,
     alt="Training loss of four runs over 80 steps. Post-norm without warm-up stays at 3.35; post-norm with warm-up leaves that plateau late; both pre-norm runs fall steadily.",
-    caption="Post-norm without warm-up sits on the plateau of letter frequencies. Pre-norm does not need the slow start here.",
+    caption="Post-norm without warm-up sits on the plateau of letter frequencies. Pre-norm learns in both runs. In which is it better?",
 )
 
 # %% [markdown]
-# **This picture was chosen.** Six settings were tried, with one seed, and this is the one in which warm-up rescues post-norm. At six and at eight layers none of the warm-ups we tried did. So it shows that post-norm *can* get stuck where pre-norm learns. It does not show that a slow start always helps.
+# **This setting was chosen** among six, as the one in which warm-up rescues post-norm, and even so it rescues only two of the three seeds. At six and at eight layers none of the warm-ups we tried did. What holds in all of them: without a slow start post-norm gets stuck where pre-norm learns. And a slow start does pre-norm good as well.
 #
 # ### SwiGLU
 #
@@ -830,14 +834,14 @@ assert sink.max() > 0.25
 # %% tags=["hide-input"]
 fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.4), width_ratios=[1, 1.15])
 figures.heatmap(
-    axes[0], sink, [str(i) for i in range(6)], [str(i) for i in range(6)],
+    axes[0], sink, list("123456"), list("123456"),
     row_label="layer", column_label="head", high=1, digits=1,
     title="Weight on token 0",
 )  # fmt: skip
 layer, head = divmod(int(sink.argmax()), 6)
 figures.heatmap(
     axes[1], looks[layer, head, :30, :30], high=1,
-    title=f"Layer {layer}, head {head}",
+    title=f"Layer {layer + 1}, head {head + 1}",
 )  # fmt: skip
 figures.show(
     fig,
@@ -945,7 +949,7 @@ LadderExplorer(
 # %% [markdown] tags=["notes"]
 # First 2017 against ++, then by seconds. Then 2017 against + RoPE: all of the way in one step. Then ++ against "++ without pre-norm": the surprise.
 
-# %%
+# %% tags=["hide-input"]
 goal = ends("2017").mean().item()
 reached = arrival("+ off_by_one", goal)
 cost = {n: ladder[n]["step_seconds"] for n in ("2017", "+ off_by_one")}
@@ -968,7 +972,7 @@ for name in climbed:
 # %% tags=["fragment", "hide-input"]
 up = ["2017", *(f"+ {name}" for name in SWITCHES)]
 out = [f"++ without {name}" for name in SWITCHES]
-fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.6), sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(7.8, 4.4), sharex=True)
 for ax, names, title in (
     (axes[0], up, "One more switch each"),
     (axes[1], ["+ off_by_one", *out], "All but one"),
@@ -993,7 +997,7 @@ figures.show(
 # %% [markdown]
 # Read it honestly. **RoPE alone buys more than all ten together**: 2.27 falls to 1.99, and ++ ends at 2.01. **SOAP** buys a little more, and the best rung of all is the fifth, at 1.95. From there on we climb *down*: **pre-norm costs**, added or left out, and what follows does not win it back. Three layers train well without it; where post-norm got stuck, in part 4, there were four and no warm-up. Most other switches lie within the spread of three seeds. Some are not meant to lower the loss: GQA and tying save memory, fused attention saves time and memory. And QK-norm, which tamed the scores at a rate of 0.03, changed no more than the seeds do at the ladder's rates.
 
-# %%
+# %% tags=["hide-input"]
 for name in ("positions", "optimiser", "qk_norm", "network", "norm"):
     out = ends(f"++ without {name}")
     gap = out.mean() - ends("+ off_by_one").mean()
@@ -1063,13 +1067,13 @@ StoryTeller.shipped(
     layer=4,
     head=2,
     title="stories15M, with every head in sight",
-    caption="Look for the sink in layer 4, head 2, and at how surely the next word is known inside a name. With the model loaded: what does a temperature of 1.5 do to the story?",
+    caption="Look for the sink in layer 5, head 3, and at how surely the next word is known inside a name. With the model loaded: what does a temperature of 1.5 do to the story?",
 )
 
 # %% [markdown]
 # One set of blocks now runs three published models. Side by side, as configs:
 
-# %%
+# %% tags=["hide-input"]
 bert, vit, llama = MINILM_CONFIG, DINOV2_CONFIG, teller.model.config
 rows = {
     "": ("BERT", "ViT", "Llama"),

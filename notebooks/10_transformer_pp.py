@@ -715,7 +715,7 @@ figures.show(
 )
 
 # %% [markdown]
-# **This setting was chosen** among six, as the one in which warm-up rescues post-norm, and even so it rescues only two of the three seeds. At six and at eight layers none of the warm-ups we tried did. What holds in all of them: without a slow start post-norm gets stuck where pre-norm learns. And a slow start does pre-norm good as well.
+# **This setting was chosen** among six (tried with one seed each), as the one in which warm-up rescues post-norm, and even so it rescues only two of the three seeds. At six and at eight layers none of the warm-ups we tried did. What the cell does show, on three seeds: without a slow start post-norm is stuck where pre-norm learns, and a slow start does pre-norm good as well.
 #
 # ### SwiGLU
 #

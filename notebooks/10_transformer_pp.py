@@ -561,7 +561,7 @@ def sharing(heads=4):
                     part.at[1] + way * 2,
                 )
     return Diagram(
-        parts, arrows, groups, steps, tall=places, gap=(10, 46),
+        parts, arrows, groups, steps, tall=places, gap=(18, 46),
         title="Who shares with whom",
     )  # fmt: skip
 

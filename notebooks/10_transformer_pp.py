@@ -807,6 +807,8 @@ figures.show(
 )
 
 # %% [markdown]
+# The scores differ by more than ten times, and the losses hardly at all. In this run QK-norm prevents growth, not failure.
+#
 # ### Softmax off by one: attending to nothing
 #
 # Weights must sum to 1, so a head that finds nothing must look *somewhere*. Large models come to pick the first token for it: an **attention sink** ([Xiao et al. 2023](https://arxiv.org/abs/2309.17453)). Evan Miller's remedy adds 1 to the denominator ([Miller 2023](https://www.evanmiller.org/attention-is-off-by-one.html)), as if a silent key with score 0 and value 0 were there:
@@ -1384,7 +1386,7 @@ check("10.6", my_cache_bytes)
 #
 # 1. **Softmax needs no second look**: maximum, sum and weighted sum can be carried along. Fused attention is exact; it moves less, and computes more.
 # 2. **The KV cache is what long texts cost.** GQA, small numbers, windows and rings multiply.
-# 3. **Pre-norm and QK-norm buy stability**, not loss: a start without warm-up, and scores that stay small at a high rate.
+# 3. **Pre-norm and QK-norm are for stability.** Pre-norm learned where post-norm was stuck, QK-norm kept scores small; neither lowered our loss.
 # 4. **At our size RoPE and SOAP buy the loss**, and ++ is not the best rung. An ablation needs good rates, seeds and both directions.
 # 5. **A Llama is a setting of ten switches**, and its layouts matter to the last row.
 

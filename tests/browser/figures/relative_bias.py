@@ -23,8 +23,10 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
 
 
 def examples() -> list[LiveFigure]:
+    table = random(5, 5)
     return [
-        RelativeBiasTable(random(5, 5), row=1, column=2, key_row=0, key_column=2),
+        RelativeBiasTable(table, row=1, column=2, key_row=0, key_column=2),
+        RelativeBiasTable(table, row=2, column=0, key_row=1),
         RelativeBiasTable(random(3, 7, 13), head=1, row=3, column=5, key_row=1),
     ]
 

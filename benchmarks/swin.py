@@ -22,7 +22,9 @@ BARS = {
     "Swin-T, ours / timm": 1.0,
     "windows from 28² to 112² tokens, over linear": 1.15,
 }
-LEAST = {"global from 28² to 112² tokens, over quadratic": 0.9}  # fixed costs flatter small ones
+# Every pair of tokens costs the same from 28² tokens up (1.4 to 1.5 ns each in one run), so global
+# attention grows quadratically and this ratio is 1: not above, and on a busy machine it wavers.
+LEAST = {"global from 28² to 112² tokens, over quadratic": 0.85}
 
 
 def seconds(call: Callable[[], object]) -> float:

@@ -139,6 +139,23 @@ print(f"7 × 7 windows: M²·HW       = {7**2 * tokens:,} weights")
 #
 # 4 × 4 patches, 224 × 224 pixels, every token with every token. Windows of 7 × 7: **154 thousand**.
 
+# %% tags=["fragment", "hide-input"]
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.6))
+blocks = torch.block_diag(*[torch.ones(4, 4)] * 64)
+for ax, table, name in zip(
+    axes,
+    (torch.ones(256, 256), blocks),
+    ("global: 9,834,496", "windows: 64 × 49² = 153,664"),
+):
+    ax.imshow(table, cmap=figures.WEIGHTS, vmin=0, vmax=1.3)
+    ax.set_title(name, size=14)
+    ax.set(xticks=[], yticks=[], xlabel="3136 keys", ylabel="3136 queries")
+figures.show(
+    fig,
+    alt="Two square tables of queries and keys. The global one is full; of the other only a thin diagonal of 64 small squares is used.",
+    caption="The weights of one head. Windows keep 64 small squares on the diagonal, 1.6 % of the table.",
+)
+
 # %% tags=["slide", "hide-input"]
 WindowCost(
     title="Cost against picture size",
@@ -162,7 +179,7 @@ def fastest(call, rounds, x):
     return 1000 * min(spent)
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "hide-input"]
 times = {}
 print("tokens       global     windows   weights: global   windows")
 for side in (28, 56, 112):
@@ -249,6 +266,26 @@ Diagram(
 #
 # A task for neighbours: a picture of 0s and 1s. Every token says whether **the token below it is the same**; in the last row nothing is below, so the answer is no. Two blocks with windows of 4 × 4 on an 8 × 8 picture. **Guess:** which row gets into trouble?
 
+# %% tags=["fragment", "hide-input"]
+bits = torch.randint(2, (8, 8), generator=torch.Generator().manual_seed(3))
+same = F.pad((bits[1:] == bits[:-1]).long(), (0, 0, 0, 1))
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.7))
+for ax, grid, name in zip(
+    axes, (bits, same), ("the picture", "is the token below the same?")
+):
+    ax.imshow(grid, cmap=figures.WEIGHTS, vmin=0, vmax=1.6)
+    for r, c in torch.cartesian_prod(*[torch.arange(8)] * 2).tolist():
+        ax.text(c, r, int(grid[r, c]), ha="center", va="center", size=13)
+    ax.axhline(3.5, color="black", lw=3)
+    ax.axvline(3.5, color="black", lw=3)
+    ax.set_title(name, size=14)
+    ax.set(xticks=[], yticks=range(8), ylabel="row")
+figures.show(
+    fig,
+    alt="Left: 8 by 8 random bits, cut into four windows. Right: the right answers, 1 where the bit below is the same, 0 in the last row.",
+    caption="Thick lines: borders of the windows. To answer, a token needs the one below it.",
+)
+
 
 # %%
 def pictures(batch, side=8):
@@ -330,7 +367,7 @@ figures.show(
 # Row 7 is also the last of its window, but its answer is always no, so "no" at every lower border gives 1.0 there and 0.5 in row 3.
 
 # %% [markdown]
-# Row 3 answers like a coin, in every seed, and no training could help: the token below is in another window, in both blocks. Move the second block's windows by half a window, and all rows are right. That is **Swin**: *s*hifted *win*dows.
+# Row 3 answers like a coin, in every seed, and no training could help: the token below is a fair coin in another window, in both blocks. Move the second block's windows by half a window, and all rows are right. That is **Swin**: *s*hifted *win*dows.
 #
 # ## 2 · By hand
 #
@@ -370,6 +407,28 @@ for tokens, allowed in zip(cut.tolist(), mask):
 # ### Masked shift = ragged windows, exactly
 #
 # **Is the trick exact, or nearly?** Attention in the nine ragged windows, one by one, against one batch of rolled, full, masked ones:
+
+# %% tags=["fragment", "hide-input"]
+edge = torch.tensor([0, 1, 1, 2])  # which strip of the moved grid
+piece = (3 * edge[:, None] + edge)[None, ..., None]  # (1, 4, 4, 1)
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.7))
+for ax, by, name in zip(
+    axes, (0, 1), ("9 ragged windows", "rolled: 4 full windows")
+):
+    grid, cells = shift(piece, by)[0, ..., 0], shift(number, by)[0, ..., 0]
+    ax.imshow(grid, cmap="tab10", vmin=0, vmax=9, alpha=0.45)
+    for r, c in torch.cartesian_prod(*[torch.arange(4)] * 2).tolist():
+        ax.text(c, r, int(cells[r, c]), ha="center", va="center", size=15)
+    for line in (0.5, 2.5) if by == 0 else (1.5,):
+        ax.axhline(line, color="black", lw=3)
+        ax.axvline(line, color="black", lw=3)
+    ax.set_title(name, size=14)
+    ax.set(xticks=[], yticks=[])
+figures.show(
+    fig,
+    alt="Left: the 16 tokens under the moved grid, nine pieces in nine colours. Right: the rolled picture, four windows; the last holds four colours, one token each.",
+    caption="One colour per ragged window. Rolled, several colours share a box; the mask lets equal colours see each other.",
+)
 
 
 # %%
@@ -443,6 +502,28 @@ RelativeBiasTable(
 )
 
 # %% [markdown]
+# **What does a trained one look like?** Here is the table that the watchers' first block learned (shift 2, last seed; start: noise of 0.02). Which offset does the task ask for?
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+learned = watcher.blocks[0].attention.bias.table.detach()
+learned = learned.reshape(7, 7, 2).movedim(-1, 0)  # (heads, 7, 7)
+best = int(learned.flatten(1).max(1).values.argmax())
+RelativeBiasTable(
+    learned,
+    head=best,
+    row=1,
+    column=1,
+    key_row=2,
+    key_column=1,
+    title="A trained table: 4 × 4 windows, 49 offsets",
+    caption="The highest entry is offset (−1, 0): the key one below the query, which the task asks about. Change the head.",
+)
+
+# %% tags=["held"]
+assert learned[best].argmax() == 2 * 7 + 3, learned
+assert learned[best].max() > 0.5, learned
+
+# %% [markdown]
 # ## 3 · Live
 #
 # Go back to the figure at the top and answer with it:
@@ -479,11 +560,11 @@ assert int(seen[3][1].sum()) > 36
 assert int(seen[3][5].sum()) == 576
 
 # %% tags=["slide", "hide-input"]
-fig, axes = plt.subplots(1, 4, figsize=(9, 2.6))
+fig, axes = plt.subplots(1, 4, figsize=(8, 2.5))
 for ax, k in zip(axes, (1, 2, 3, 4)):
     ax.imshow(seen[3][k - 1], cmap=figures.WEIGHTS, vmin=0, vmax=1.3)
     ax.plot(8, 8, "o", color="white", markeredgecolor="black")
-    ax.set_title(f"{k} block{'s' if k > 1 else ''}", size=13)
+    ax.set_title(f"{k} block{'s' if k > 1 else ''}", size=15)
     ax.set(xticks=[], yticks=[])
 figures.show(
     fig,
@@ -543,12 +624,12 @@ print(
     picture[0, ..., 0].tolist(), "->", torch.cat(corners, -1)[0, 0].tolist()
 )
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### Equal to the published model
 #
 # The whole Swin-T, 28 million weights, random here, in `transformers` and in ours: the scores of a picture that needs padding, and every attention map.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "deeper"]
 from transformers import SwinConfig, SwinForImageClassification
 
 seed(0)
@@ -572,9 +653,9 @@ assert len(maps) == 12
 #
 # ### A small Swin against chapter 8's ViT, honestly
 #
-# Equal CPU time, equal batch, equal learning rate, one seed each, on Fashion-MNIST, with the ViT of chapter 8. **Guess:** who wins on pictures of 28 × 28?
+# Equal CPU time, equal batch, equal learning rate, on Fashion-MNIST, with the ViT of chapter 8. **One seed each**: small differences below mean nothing. **Guess:** who wins on pictures of 28 × 28?
 
-# %%
+# %% tags=["hide-input"]
 runs = json.loads(assets.find("data/swin_runs.json").read_text())
 for run in runs:
     if run["task"] == "plain":
@@ -585,9 +666,9 @@ for run in runs:
         print(f"{run['ms']:5.1f} ms per step: {run['accuracy']:.1%} right")
 
 # %% [markdown]
-# The ViT wins, and the steps say why: its 16 patches of 7 × 7 are cheap, the Swin begins with 196 of 2 × 2 and gets a seventh of the steps. Nothing here needs small patches or a pyramid.
+# The ViT wins, with seven times the steps: its 16 patches of 7 × 7 are cheap, the Swin begins with 196 of 2 × 2.
 #
-# Now the same clothes at any size from 14 pixels up, anywhere in larger pictures, **the same 4 × 4 patches for both**, the same 60 seconds:
+# Now the same clothes at any size from 14 pixels up, anywhere in larger pictures, **the same 4 × 4 patches for both**, the same 60 seconds. At 112 pixels a Swin was still at chance after 60 seconds, so there a step is only timed:
 
 # %% tags=["plumbing"]
 found = {(r["model"], r["side"]): r for r in runs if r["task"] != "plain"}
@@ -599,7 +680,7 @@ def score(name, side):
     return sum(shares) / len(shares)
 
 
-# %%
+# %% tags=["hide-input"]
 print("picture  tokens  ViT/4             Swin/4")
 for side in (28, 56, 112):
     print(f"{side:4d} px  {(side // 4) ** 2:5d}", end="")
@@ -644,17 +725,16 @@ figures.show(
 )
 
 # %% [markdown]
-# With the same small patches the Swin is ahead at both sizes. Its step is faster at all three, and the factor grows with the picture: about 1.3, 2 and 5. (It also has more parameters, 303 thousand against 205 to 214 thousand: its second stage is wider.) Be fair once more: the ViT with 14 × 14 patches takes 16 ms per step and beats both in these 60 seconds, even though it is weakest where objects are small. Small patches are what the pyramid buys; a minute on a laptop does not pay them back. Weeks of GPUs do:
+# With the same small patches the Swin is ahead at both sizes. Its step is faster at all three, and the factor grows with the picture: about 1.3, 2 and 5. (It also has more parameters, 303 thousand against 205 to 214 thousand: its second stage is wider.) Be fair once more: the ViT with 14 × 14 patches takes 16 ms per step and beats both in these 60 seconds, even though it is weakest where objects are small. Small patches are what the pyramid makes affordable; a minute on one core does not pay them back. And with days on GPUs?
 #
 # ### Speed against accuracy, as published
 #
-# ImageNet-1K, trained on it alone, from table 1a of [Liu et al. (2021)](https://arxiv.org/abs/2103.14030), which measured all of them on one V100.
+# ImageNet-1K, trained on it alone, pictures per second on one V100 GPU: table 1a of [Liu et al. (2021)](https://arxiv.org/abs/2103.14030). We checked each row against table 13 of [MaxViT](https://arxiv.org/abs/2204.01697), which repeats them, and Swin-B at 224² against the [authors' README](https://github.com/microsoft/Swin-Transformer).
 
 # %% tags=["plumbing"]
 # name, pictures per second, top-1 %
 PUBLISHED = {
     "RegNetY": [
-        ("4G", 1156.7, 80.0),
         ("8G", 591.6, 81.7),
         ("16G", 334.7, 82.9),
     ],
@@ -703,8 +783,31 @@ figures.interactive(
     title="Speed against accuracy, Liu et al. (2021), table 1a",
 )
 
+
+# %% tags=["held"]
+def along(family, speed):
+    """Accuracy on a family's line, at a speed; None beyond its ends."""
+    points = sorted(point[1:] for point in PUBLISHED[family])
+    for (slow, a), (fast, b) in pairwise(points):
+        if slow <= speed <= fast:
+            return a + (b - a) * math.log(speed / slow) / math.log(
+                fast / slow
+            )
+    return None
+
+
+gaps = {family: [] for family in PUBLISHED}
+for family in PUBLISHED:
+    for speed in range(85, 756):
+        pair = along("Swin", speed), along(family, speed)
+        if None not in pair:
+            gaps[family].append(pair[0] - pair[1])
+assert min(gaps["DeiT"] + gaps["RegNetY"]) > 0, gaps
+assert max(map(abs, gaps["EfficientNet"])) < 0.5
+assert 6 < 84.5 - 77.9 < 7  # Swin-B and ViT-B/16, both at 384²
+
 # %% [markdown]
-# At every speed from 80 to 760 pictures per second Swin is above DeiT and RegNetY, and about level with EfficientNet. A plain ViT without extra data is far below: chapter 8's lesson about inductive bias.
+# Along the lines of this plot Swin is above DeiT and RegNetY wherever they overlap, and within half a point of EfficientNet. A plain ViT, trained on the same data alone, is six points below Swin at the same speed.
 #
 # ### A real trained model, looked into
 #
@@ -722,9 +825,9 @@ print(
 )
 
 # %% [markdown]
-# **Nothing.** Every offset has the same bias, in every block and head, and the softmax does not see a constant. In this small version the network's hidden layer is one number wide, and a layer norm of one number is always 0. The model was published and works; nobody looked. Windows, shift and mask do work:
+# **Nothing.** Every offset has the same bias, in every block and head, and the softmax does not see a constant. In this small version the network's hidden layer is one number wide, and a layer norm of one number is always 0. (For attention the published model has no positions, then.) Its windows, shift and mask do their work:
 
-# %%
+# %% tags=["hide-input"]
 print("photograph   bicubic   DAT   without mask   change: border, inside")
 for row in about["rows"]:
     print(
@@ -749,13 +852,13 @@ assert all(
 assert all(row["border"] > row["inside"] for row in about["rows"])
 
 # %% [markdown]
-# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line, last shifted block). Yet the picture hardly changes, by a fraction of one grey level, most along the border, and the quality stays. This is how a missing mask goes unnoticed. Keep that in mind for exercise 9.5.
+# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line, last shifted block). Yet the picture hardly changes, by a fraction of one grey level, most along the border, and the quality stays. So can a missing mask go unnoticed. Keep that in mind for exercise 9.5.
 #
 # ## 6 · Misconceptions
 #
 # ### "The mask is only an optimisation; one can leave it out"
 #
-# It was asked again and again ([issue 38](https://github.com/microsoft/Swin-Transformer/issues/38) is one of several). The super-resolver above hardly minds. Our watchers do: **without the mask the last row finds a neighbour below, in the first row.**
+# It is asked again and again ([issue 52](https://github.com/microsoft/Swin-Transformer/issues/52), [issue 245](https://github.com/microsoft/Swin-Transformer/issues/245)). The super-resolver above hardly minds. Our watchers do: **without the mask the last row finds a neighbour below, in the first row.**
 
 # %% tags=["nbval-ignore-output"]
 with_mask = by_row(watcher)
@@ -779,7 +882,7 @@ print("with it:")
 print(weights(cut, cut, mask=masks.shifted_window(4, 4, 2, 1).dense()[-1])[0])
 
 # %% [markdown]
-# The four corners of the picture attend to each other, as if it were a torus. Whether that hurts depends on the task; that it is not what the windows mean does not. (On a globe it *is* right from east to west: weather models leave the mask out there on purpose.)
+# The four corners of the picture attend to each other, as if it were a torus. Whether that hurts depends on the task; that it is not what the windows mean does not.
 #
 # ### "Shifting moves the picture's content"
 #
@@ -794,7 +897,7 @@ print("values that changed:", int((back != x).sum()), "of", x.numel())
 # %% [markdown]
 # ### Relatives, one idea each
 #
-# **Swin-V2** ([Liu et al. 2022](https://arxiv.org/abs/2111.09883)): cosine instead of dot product, so that no score runs away in huge models; the norm *after* the sublayer; and a bias that a small network computes from *log-spaced* offsets, so that a larger window at test time asks for offsets it nearly knows.
+# **Swin-V2** ([Liu et al. 2022](https://arxiv.org/abs/2111.09883)): cosine instead of dot product, so that scores stay bounded; the norm *after* the sublayer, before its output is added; and a bias that a small network computes from *log-spaced* offsets, so that a larger window at test time asks for offsets closer to those it knows.
 
 
 # %%
@@ -819,11 +922,55 @@ print(
 )
 print(f"log-spaced {log_offsets(16)[-1] / log_offsets(8)[-1]:.2f} times")
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
+# ### Swin-V2's bias network and norm, and MViT
+#
+# The other two ideas of Swin-V2, built: one small network answers for windows of any size, and a norm between sublayer and residual bounds what a block may add.
+
+
+# %% tags=["deeper"]
+class LogBias(nn.Module):
+    """Swin-V2: a network makes the bias from log-spaced offsets."""
+
+    def __init__(self, heads, hidden=64):
+        super().__init__()
+        last = nn.Linear(hidden, heads, bias=False)
+        self.net = nn.Sequential(nn.Linear(2, hidden), nn.ReLU(), last)
+
+    def forward(self, M):  # any window: -> (H, M·M, M·M)
+        line = log_offsets(M)
+        table = self.net(torch.cartesian_prod(line, line))  # ((2M−1)², H)
+        return table[relative_index(M)].permute(2, 0, 1)
+
+
+def add(x, sublayer, norm, after):
+    """Swin-V2 norms what is added; Swin norms what the sublayer reads."""
+    return x + (norm(sublayer(x)) if after else sublayer(norm(x)))
+
+
+seed(0)
+bias = LogBias(heads=3)
+print(
+    "one network:", *(f"window {M}: {tuple(bias(M).shape)}" for M in (8, 16))
+)
+loud = [nn.Linear(64, 64) for _ in range(24)]
+for layer in loud:
+    nn.init.normal_(layer.weight, std=1.0)  # sublayers 8 times too loud
+with torch.no_grad():
+    for after in (False, True):
+        x = torch.randn(100, 64)
+        for layer in loud:
+            x = add(x, layer, nn.LayerNorm(64), after)
+        name = (
+            "norm after the sublayer" if after else "norm before the sublayer"
+        )
+        print(f"24 loud layers, {name}: spread {x.std():.0f}")
+
+# %% [markdown] tags=["deeper"]
 # **MViT** ([Fan et al. 2021](https://arxiv.org/abs/2104.11227)) builds its pyramid inside attention: keys and values are *pooled* before the look-up, so attention stays global and its table shrinks; pooled queries shrink the output. The improved version ([Li et al. 2022](https://arxiv.org/abs/2112.01526)) adds the pooled query to the output, a residual, and relative positions.
 
 
-# %%
+# %% tags=["deeper"]
 def pooling_attention(x, stride_q, stride_kv, residual=True):
     """MViT: (B, R, C, E) -> (B, R/stride_q, C/stride_q, E); no weights, for the idea."""
 
@@ -994,7 +1141,7 @@ check("09.4", my_merge)
 # %% [markdown] tags=["exercise"] exercise="09.5"
 # ### Exercise 9.5 ★★★ · The mask that masked nothing (20 min)
 #
-# A published project kept its pictures as $(1, 1, R, C)$ and filled its regions on the wrong axes ([issue 81](https://github.com/zsyOAOA/ResShift/issues/81) of ResShift). It trained well, and nobody noticed. The function below makes the same kind of mistake, **and its test passes.** Write a better test: `trustworthy(make_mask)` is given a function `make_mask(rows, columns, M, by)` and returns True if its masks are right, False if not. Do not compare with a finished mask: say what must hold.
+# A published project kept its pictures as $(1, 1, R, C)$ and filled its regions on the wrong axes ([issue 81](https://github.com/zsyOAOA/ResShift/issues/81) of ResShift). The published models were trained with it; a reader found it in 2024. The function below makes the same kind of mistake, **and its test passes.** Write a better test: `trustworthy(make_mask)` is given a function `make_mask(rows, columns, M, by)` and returns True if its masks are right, False if not. Do not compare with a finished mask: say what must hold.
 
 
 # %%
@@ -1177,7 +1324,7 @@ Quiz(
                 {
                     "text": "Nothing yet: test the mask itself, on pairs that must not meet",
                     "correct": True,
-                    "why": "A loss that falls tells little about the border. A super-resolver changed by less than a grey level.",
+                    "why": "A super-resolver changed by less than a grey level without its mask. Only a test of the mask tells.",
                 },
                 {
                     "text": "The windows are too small",

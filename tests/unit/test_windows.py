@@ -73,6 +73,37 @@ def test_the_masked_cyclic_shift_equals_ragged_windows(side, down, across, data)
     torch.testing.assert_close(out, ragged(q, k, v, side, by), atol=1e-6, rtol=0)
 
 
+def ragged_layer(layer: WindowAttention, x: Tensor) -> Tensor:
+    """The same layer, one ragged window at a time; every piece looks its own offsets up."""
+    side, by, out = layer.window, layer.shift, torch.empty_like(x)
+    rows, columns = x.shape[1:3]
+    for top, bottom in pairwise(sorted({0, rows, *range(by, rows, side)})):
+        for left, right in pairwise(sorted({0, columns, *range(by, columns, side)})):
+            here = (slice(None), slice(top, bottom), slice(left, right))
+            place = torch.cartesian_prod(torch.arange(top, bottom), torch.arange(left, right))
+            down, across = (place[:, None] - place[None, :] + side - 1).unbind(-1)
+            bias = layer.bias.table[down * (2 * side - 1) + across].permute(2, 0, 1)
+            piece = layer.attend(x[here].flatten(1, 2), bias=bias)
+            out[here] = piece.unflatten(1, (bottom - top, right - left))
+    return out
+
+
+@pytest.mark.parametrize("side", range(2, 9))
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_the_layer_equals_ragged_windows_on_odd_pictures_that_need_padding(side, data):
+    by = data.draw(st.integers(1, side - 1))
+    odd = st.integers(side + 1, 3 * side + 1).filter(lambda n: n % 2 == 1 and n % side)
+    rows, columns = data.draw(odd), data.draw(odd)
+    layer = WindowAttention(6, 2, side, shift=by).double()
+    torch.nn.init.normal_(layer.bias.table)
+    x = torch.randn(2, rows, columns, 6, dtype=torch.float64)
+    padded = pad_to(x, side)
+    assert padded.shape[1:3] != x.shape[1:3]
+    expected = ragged_layer(layer, padded)[:, :rows, :columns]
+    torch.testing.assert_close(layer(x), expected, atol=1e-6, rtol=0)
+
+
 def test_without_the_mask_the_corners_meet():
     x = torch.randn(1, 6, 6, 4, dtype=torch.float64)
     cut = partition(shift(x, 1), 3)[:, :, None]

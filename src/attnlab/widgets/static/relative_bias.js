@@ -17,14 +17,14 @@ export function compute({ table, head, row, column, key_row, key_column }) {
 const KEYS = ["head", "row", "column", "key_row", "key_column"];
 
 /** Values on a canvas, from blue to red through the ground; returns its 2-D context. */
-function paintSigned(canvas, values, rows, columns, cell, theme, limit) {
+function paintSigned(canvas, values, rows, columns, cell, theme, limit, em) {
   const ink = context2d(canvas, columns * cell, rows * cell);
   for (let i = 0; i < rows * columns; i++) {
     ink.fillStyle = theme.signed(values[i], limit);
     ink.fillRect((i % columns) * cell, Math.floor(i / columns) * cell, cell + 0.5, cell + 0.5);
   }
   if (cell >= 30) {
-    ink.font = `${Math.min(15, Math.floor(cell / 3))}px sans-serif`;
+    ink.font = `${Math.min(em, Math.floor(cell / 2.6))}px sans-serif`;
     ink.textAlign = "center";
     ink.textBaseline = "middle";
     for (let i = 0; i < rows * columns; i++) {
@@ -117,10 +117,10 @@ function render(context) {
     keyRow.value = model.get("key_row");
     keyColumn.value = model.get("key_column");
     const unit = Math.floor(flat ? room / wide : Math.min(room / columns, (room * 1.2) / rows)),
-      left = paintSigned(cells, now.map, rows, columns, unit, figure.theme, limit);
+      left = paintSigned(cells, now.map, rows, columns, unit, figure.theme, limit, em);
     box(left, row, column, 1, 1, unit);
     box(left, model.get("key_row"), model.get("key_column"), 1, 1, unit, [4, 3]);
-    const right = paintSigned(all, values, high, wide, cell, figure.theme, limit);
+    const right = paintSigned(all, values, high, wide, cell, figure.theme, limit, em);
     box(right, row, column, rows, columns, cell);
     box(right, Math.floor(now.index / wide), now.index % wide, 1, 1, cell, [4, 3]);
     cells.setAttribute(

@@ -77,7 +77,7 @@ function render(context) {
     const curve = (key) => SIZES.map((s) => [log(s), log(compute({ ...all, size: s })[key])]);
     const graph = chart({
       wide: Math.max(240, wide),
-      high: 19 * em,
+      high: 13 * em,
       em,
       right: 1.5,
       x: [log(112), log(1792)],

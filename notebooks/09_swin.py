@@ -625,9 +625,9 @@ print(
 )
 
 # %% [markdown] tags=["deeper"]
-# ### Equal to the published model
+# ### Dig deeper: equal to the published model
 #
-# The whole Swin-T, 28 million weights, random here, in `transformers` and in ours: the scores of a picture that needs padding, and every attention map.
+# The whole Swin-T, 28 million weights, random here, in `transformers` and in ours: the scores of a picture that needs padding. (The tests compare every attention map as well. With a network, `translate` reads the published weights in the same way; the GPU exercise does it.)
 
 # %% tags=["nbval-ignore-output", "deeper"]
 from transformers import SwinConfig, SwinForImageClassification
@@ -642,13 +642,11 @@ with torch.no_grad(), record(ours) as maps:
 shapes = {tuple(m.shape) for m in maps.values()}
 print(f"scores differ by {apart:.0e}; {len(maps)} maps, such as", max(shapes))
 
-# %% tags=["held"]
+# %% tags=["held", "deeper"]
 assert apart < 1e-4, apart
 assert len(maps) == 12
 
 # %% [markdown]
-# With a network, `translate` reads the published weights in the same way, from the paper's own file, timm or Hugging Face; the GPU exercise does it.
-#
 # ## 5 · At work
 #
 # ### A small Swin against chapter 8's ViT, honestly
@@ -923,7 +921,7 @@ print(
 print(f"log-spaced {log_offsets(16)[-1] / log_offsets(8)[-1]:.2f} times")
 
 # %% [markdown] tags=["deeper"]
-# ### Swin-V2's bias network and norm, and MViT
+# ### Dig deeper: Swin-V2's bias network and norm, and MViT
 #
 # The other two ideas of Swin-V2, built: one small network answers for windows of any size, and a norm between sublayer and residual bounds what a block may add.
 

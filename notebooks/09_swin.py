@@ -110,7 +110,7 @@ def outlines(size, canvas=224, count=40):
     return out
 
 
-# %%
+# %% tags=["hide-input"]
 print("object    16 × 16 patches    4 × 4 patches")
 overlap = {}
 for size in (12, 24, 48, 96):
@@ -149,7 +149,9 @@ for ax, table, name in zip(
 ):
     ax.imshow(table, cmap=figures.WEIGHTS, vmin=0, vmax=1.3)
     ax.set_title(name, size=14)
-    ax.set(xticks=[], yticks=[], xlabel="3136 keys", ylabel="3136 queries")
+    ax.set(xticks=[], yticks=[])
+    ax.set_xlabel("3136 keys", size=14)
+    ax.set_ylabel("3136 queries", size=14)
 figures.show(
     fig,
     alt="Two square tables of queries and keys. The global one is full; of the other only a thin diagonal of 64 small squares is used.",
@@ -275,11 +277,13 @@ for ax, grid, name in zip(
 ):
     ax.imshow(grid, cmap=figures.WEIGHTS, vmin=0, vmax=1.6)
     for r, c in torch.cartesian_prod(*[torch.arange(8)] * 2).tolist():
-        ax.text(c, r, int(grid[r, c]), ha="center", va="center", size=13)
+        ax.text(c, r, int(grid[r, c]), ha="center", va="center", size=16)
     ax.axhline(3.5, color="black", lw=3)
     ax.axvline(3.5, color="black", lw=3)
-    ax.set_title(name, size=14)
-    ax.set(xticks=[], yticks=range(8), ylabel="row")
+    ax.set_title(name, size=16)
+    ax.set(xticks=[], yticks=range(8))
+    ax.tick_params(labelsize=16)
+    ax.set_ylabel("row", size=16)
 figures.show(
     fig,
     alt="Left: 8 by 8 random bits, cut into four windows. Right: the right answers, 1 where the bit below is the same, 0 in the last row.",
@@ -453,7 +457,7 @@ def rolled(x, M, by):
     return shift(reverse(out, *x.shape[1:3]), -by)
 
 
-# %%
+# %% tags=["hide-input"]
 seed(0)
 for side, M, by in ((4, 2, 1), (15, 5, 2), (21, 7, 3)):
     x = torch.randn(2, side, side, 8, dtype=torch.float64)
@@ -811,7 +815,7 @@ assert 6 < 84.5 - 77.9 < 7  # Swin-B and ViT-B/16, both at 384²
 #
 # DAT-light ([Chen et al. 2023](https://arxiv.org/abs/2308.03364)) doubles the size of pictures. Nine of its 18 blocks attend in windows of 8 × 32, and four of those are shifted, with Swin's mask. Its bias comes from a tiny network that is asked about every offset. What did that bias learn?
 
-# %%
+# %% tags=["hide-input"]
 dat, about = assets.load("data/dat_light.safetensors")
 spread = [
     table.std().item()
@@ -870,7 +874,7 @@ print("without        ", *(f"{share:.2f}" for share in without))
 assert with_mask[7] > 0.95, with_mask
 assert without[7] < 0.6, without
 
-# %%
+# %% tags=["hide-input"]
 seed(0)
 x = torch.randn(1, 4, 4, 8)
 cut = partition(shift(x, 1), 2)[0, -1:]  # the last window: the four corners

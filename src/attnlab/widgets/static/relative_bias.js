@@ -109,7 +109,7 @@ function render(context) {
     const flat = wide > 2 * high,
       two = size > 32 * em && !flat;
     grid.dataset.columns = two ? 2 : 1;
-    const room = Math.min(two ? (size - 1.5 * em) / 2 : size, flat ? 50 * em : 24 * em),
+    const room = Math.min(two ? (size - 1.5 * em) / 2 : size, flat ? 50 * em : 17 * em),
       cell = Math.max(3, Math.floor(room / wide));
     const values = table.data.subarray(model.get("head") * high * wide, (model.get("head") + 1) * high * wide);
     const limit = values.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-6);

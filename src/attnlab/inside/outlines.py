@@ -22,7 +22,7 @@ def keep_mass(values: Tensor, share: float = 0.6) -> Tensor:
     if not 0 < share <= 1:
         raise ValueError(f"share is {share}, but it must be above 0 and at most 1.")
     flat = values.flatten(-2)
-    order = flat.argsort(dim=-1, descending=True)
+    order = flat.argsort(dim=-1, descending=True, stable=True)  # of equals, the first
     mass = flat.gather(-1, order)
     mass = mass / mass.sum(dim=-1, keepdim=True)
     before = mass.cumsum(dim=-1) - mass  # what the larger ones hold already

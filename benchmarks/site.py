@@ -27,6 +27,7 @@ from tests.browser.serving import serving
 
 SITE = Path(__file__).parents[1] / "build" / "site"
 READY_BAR, WEIGHT_BAR, MODELS_BAR = 2.0, 2.5, 1.5  # seconds, MB, MB
+HEAVIER = {"08_vit_dino": 4.0}  # MB: every weight of every head of a real model, to be clicked
 # The figures whose state is the weights of a model.
 MODELS = re.compile(
     r'<div data-widget="(?:browser_translator|pronouncer|transformer_stepper)">.*?</script></div>',
@@ -116,6 +117,11 @@ def sent(file: Path) -> int:
     return len(gzip.compress(data, 6)) if file.suffix in COMPRESSED else len(data)
 
 
+def weight_bar(name: str) -> float:
+    """What a page may weigh, in MB, without the models it carries."""
+    return HEAVIER.get(name, WEIGHT_BAR)
+
+
 def main() -> bool:
     """Print each page's load with its verdict; are the bars held on all of them?"""
     if not (SITE / "index.html").is_file():
@@ -132,12 +138,13 @@ def main() -> bool:
                 loads.append(visit(page, f"{address}/{file.name}"))
                 page.close()
             best = min(loads, key=lambda load: load.seconds)
-            light = best.ours < WEIGHT_BAR and best.models < MODELS_BAR
+            light = best.ours < weight_bar(file.stem) and best.models < MODELS_BAR
             held = best.seconds < READY_BAR and light
             broken += not held
             print(
                 f"{file.name}: ready after {best.seconds:.2f} s (bar {READY_BAR:.0f} s), "
-                f"{best.ours:.2f} MB (bar {WEIGHT_BAR} MB) and {best.models:.2f} MB of models "
+                f"{best.ours:.2f} MB (bar {weight_bar(file.stem)} MB) and "
+                f"{best.models:.2f} MB of models "
                 f"(bar {MODELS_BAR} MB), together {best.compressed:.2f} MB compressed, "
                 f"and {best.theme:.2f} MB of theme; {'held' if held else 'BROKEN'}"
             )

@@ -82,7 +82,7 @@ def test_keyboards_and_screen_readers_find_their_way(
 def test_page_is_ready_soon_and_light(
     name: str, site: Path, address: Address, new_page: Callable[..., Page]
 ) -> None:
-    """Bars: 2 s, 2.5 MB (4 MB where a real model is looked into), and 1.5 MB for the models a page
+    """Bars: 2 s, 2.5 MB (more where HEAVIER says why), and 1.5 MB for the models a page
     carries. Time has room here for a busy machine; `make bench` prints it.
     """
     seen = []

@@ -59,7 +59,7 @@ from attnlab.models.recurrent import (
 )
 from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
-from attnlab.training import fit
+from attnlab.training import Curve, Descent, Progress, fit
 from attnlab.translator import Translator
 from attnlab.widgets import BeamTree, GradientThroughTime, Quiz, RNNStepper
 
@@ -352,7 +352,8 @@ def endless(generator):
 
 seed(1)
 critic = Classifier()
-fit(critic, endless(seed(1)), steps=400, lr=2e-2, progress=False)
+steeply = Descent(lr=2e-2)
+fit(critic, endless(seed(1)), steps=400, descent=steeply, listeners=())
 fresh = list(opinions(1000, seed(2)))
 right = sum(int((critic(x).argmax(-1) == y).sum()) for x, y in fresh)
 print(f"{right / 10:.0f} % of 1000 fresh sentences right")
@@ -711,8 +712,8 @@ history = fit(
     translator.model,
     batches(pairs, english, french, size=32, seed=0),
     steps=2200,
-    lr=5e-3,
-    figure=True,
+    descent=Descent(lr=5e-3),
+    listeners=(Progress(), Curve()),
 )
 print(f"{history.seconds:.0f} CPU seconds, loss {history.smooth():.2f}")
 

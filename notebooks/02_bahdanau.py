@@ -55,7 +55,7 @@ from attnlab.models.captioning import Teller
 from attnlab.models.recurrent import GRUCell, unroll
 from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
-from attnlab.training import fit
+from attnlab.training import Descent, Evaluate, Progress, fit
 from attnlab.training.coverage import with_even_looks
 from attnlab.translator import Translator
 from attnlab.widgets import (
@@ -96,7 +96,7 @@ longer = EnglishFrench(shortest=16, longest=40).take(100, "test", seed=2)
 BUCKETS = [(3, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, 30), (31, 40)]
 
 
-def train(kind, even=0.0, **watch):
+def train(kind, even=0.0, *watch):
     """A translator, trained for STEPS batches. `even`: see part 5."""
     seed(2)
     config = Config(
@@ -112,7 +112,12 @@ def train(kind, even=0.0, **watch):
         model.parameters(), lr=4e-3, betas=(0.9, 0.98), fused=True
     )
     history = fit(
-        model, stream, loss=loss, optimizer=adam, steps=STEPS, **watch
+        model,
+        stream,
+        steps=STEPS,
+        descent=Descent(optimizer=adam),
+        loss=loss,
+        listeners=(Progress(), *watch),
     )
     return Translator(model, english, french), history
 
@@ -580,7 +585,8 @@ def look(model):
     return {"AER": Translator(model, english, french).aer(watched)}
 
 
-rnnsearch, history = train("additive", 0.15, evaluate=look, every=420)
+watch = Evaluate(look, every=420)
+rnnsearch, history = train("additive", 0.15, watch)
 search_curve = by_length(rnnsearch)
 fixed_bleu, search_bleu = fixed.bleu(test), rnnsearch.bleu(test)
 print("BLEU, 3–15 words:")
@@ -950,7 +956,7 @@ seed(0)
 sizes = {"source_words": len(letters), "target_words": len(sounds)}
 mini = Translator(Seq2Seq(Config(hidden=96, **sizes)), letters, sounds)
 stream = batches(spelling, letters, sounds, size=64, seed=0)
-mini_history = fit(mini.model, stream, steps=400, lr=6e-3)
+mini_history = fit(mini.model, stream, steps=400, descent=Descent(lr=6e-3))
 mini_said = mini.translate([pair.source for pair in unseen])
 mini_error = metrics.error_rate(mini_said, accepted)
 mini_words = metrics.accuracy(mini_said, accepted)
@@ -1165,7 +1171,8 @@ seed(0)
 sizes = {"source_words": len(english), "target_words": len(french)}
 plain = Translator(Seq2Seq(Config(hidden=64, **sizes)), english, french)
 stream = batches(sentences, english, french, size=32, seed=0)
-fit(plain.model, stream, steps=900, lr=8e-3)  # the loss of the words alone
+# the loss of the words alone
+fit(plain.model, stream, steps=900, descent=Descent(lr=8e-3))
 share = {"plain": at_gold(plain), "RNNsearch": at_gold(rnnsearch)}
 for name, rates in share.items():
     print(

@@ -67,7 +67,7 @@ from attnlab.layers.relative import (
 )
 from attnlab.masks import window
 from attnlab.reproducible import seed
-from attnlab.training import fit
+from attnlab.training import Descent, fit
 from attnlab.widgets import (
     ExtrapolationPlot,
     PositionSimilarity,
@@ -789,11 +789,11 @@ def train(kind, name, number):
     fit(
         model,
         stream(task),
-        loss=loss,
         steps=steps,
-        lr=1e-2,
+        descent=Descent(lr=1e-2),
+        loss=loss,
+        listeners=(),
         seed=number,
-        progress=False,
     )
     return model
 

@@ -396,9 +396,7 @@ for name, (norm, schedule) in WAYS.items():
         model,
         shakespeare.windows(length=32, size=8),
         steps=240,
-        lr=2e-3,
-        schedule=schedule,
-        clip=None,
+        descent=training.Descent(lr=2e-3, schedule=schedule, clip=None),
     ).losses
 
 # %% tags=["slide", "hide-input", "nbval-ignore-output"]
@@ -651,7 +649,7 @@ history = training.fit(
     french.model,
     batches(pairs, source, target, size=32, seed=0),
     steps=STEPS,
-    lr=4e-3,
+    descent=training.Descent(lr=4e-3),
 )
 bleu = french.bleu(test)
 print(f"{history.seconds:.0f} CPU seconds, BLEU {bleu:.1f}")
@@ -766,9 +764,9 @@ for name, kind in (("RNN, fixed context", "none"), ("RNNsearch", "additive")):
     done = training.fit(
         rnn.model,
         batches(pairs, source, target, size=32, seed=0),
-        loss=even,
         steps=STEPS,
-        lr=4e-3,
+        descent=training.Descent(lr=4e-3),
+        loss=even,
     )
     aer = rnn.aer(test) if kind != "none" else math.nan
     rows[name] = (rnn.bleu(test), aer, done.seconds, count(rnn.model))
@@ -901,7 +899,7 @@ learned = training.fit(
     gpt,
     shakespeare.windows(length=64, size=16, seed=0),
     steps=250,
-    lr=8e-3,
+    descent=training.Descent(lr=8e-3),
 )
 with torch.no_grad():
     gpt_loss = gpt.loss(shakespeare.held_out(64)).item()
@@ -1022,7 +1020,7 @@ def fresh():
 # %% tags=["nbval-ignore-output"]
 seed(0)
 bert = fresh()
-training.fit(bert, holes(), steps=800, lr=5e-3)
+training.fit(bert, holes(), steps=800, descent=training.Descent(lr=5e-3))
 asked = hide(
     stack([source.encode(pair.source) for pair in short_test]),
     MASK,
@@ -1079,7 +1077,7 @@ training.fit(
     t5.model,
     batches(lessons, both, both, size=32, seed=0),
     steps=1200,
-    lr=4e-3,
+    descent=training.Descent(lr=4e-3),
 )
 answers = t5.translate([task.source for task in exam])
 exact = {}
@@ -1170,9 +1168,9 @@ def fine_tune(body, labels, number):
         model,
         batches_of_few(),
         steps=320,
-        lr=2e-3,
+        descent=training.Descent(lr=2e-3),
+        listeners=(),
         seed=number,
-        progress=False,
     )
     with torch.no_grad():
         return (model(exam_x).argmax(-1) == exam_y).float().mean().item()

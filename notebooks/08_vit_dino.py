@@ -481,7 +481,8 @@ for name, work in (
 # %% tags=["nbval-ignore-output"]
 start = time.process_time()
 batches = fashion.batches(64, seed=0, jitter=1)
-training.fit(model, batches, steps=3600, lr=2e-3, seed=0, progress=False)
+gently = training.Descent(lr=2e-3)
+training.fit(model, batches, steps=3600, descent=gently, listeners=())
 with torch.no_grad():
     right = (model(images).argmax(-1) == kinds).float().mean().item()
 spent = time.process_time() - start

@@ -32,7 +32,7 @@ from attnlab.data.pairs import PairFile
 from attnlab.device import find
 from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
-from attnlab.training import fit
+from attnlab.training import Descent, fit
 from attnlab.translator import Translator
 
 figures.use_style()
@@ -127,7 +127,8 @@ def train(hidden):
     translator = Translator(Seq2Seq(config), source, target)
     rate = 5e-3 if hidden < 200 else 1e-3
     endless = batches(pairs, source, target, size=size, seed=0)
-    fit(translator.model, endless, steps=steps, lr=rate, device=device)
+    model = translator.model.to(device)
+    fit(model, endless, steps=steps, descent=Descent(lr=rate))
     translator.model.to("cpu")  # decoding is quick anywhere
     return translator
 

@@ -34,7 +34,7 @@ from attnlab.data.pairs import PairFile
 from attnlab.device import find
 from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
-from attnlab.training import fit
+from attnlab.training import Descent, fit
 from attnlab.translator import Translator
 from attnlab.widgets import Pronouncer
 
@@ -130,9 +130,9 @@ def train(kind):
         embedding=embedding,
         dropout=0.2 if real else 0.0,
     )
-    model = Seq2Seq(config)
+    model = Seq2Seq(config).to(device)
     stream = batches(train_pairs, english, french, size=batch, seed=0)
-    fit(model, stream, steps=steps, lr=rate, device=device)
+    fit(model, stream, steps=steps, descent=Descent(lr=rate))
     return Translator(model.to("cpu"), english, french)
 
 

@@ -35,7 +35,7 @@ from attnlab.layers.heads import MultiHead
 from attnlab.layers.positions import Rope, Sinusoidal, stretched_base
 from attnlab.layers.relative import T5Bias, alibi
 from attnlab.reproducible import seed
-from attnlab.training import fit
+from attnlab.training import Descent, fit
 
 figures.use_style()
 
@@ -166,7 +166,7 @@ start = time.perf_counter()
 for kind in KINDS:
     seed(0)
     models[kind] = Reader(kind).to(device)
-    fit(models[kind], stream(trained), steps=steps, lr=2e-3, progress=False)
+    fit(models[kind], stream(trained), steps=steps, descent=Descent(lr=2e-3))
     curves[kind] = by_place(models[kind])
     inside, last = curves[kind][:4].mean(), curves[kind][-1]
     print(
@@ -265,8 +265,8 @@ fit(
     models["RoPE"],
     stream(longest),
     steps=max(5, steps // 10),
-    lr=5e-4,
-    progress=False,
+    descent=Descent(lr=5e-4),
+    listeners=(),
 )
 longer = by_place(models["RoPE"])
 print(

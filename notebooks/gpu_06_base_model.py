@@ -152,11 +152,13 @@ forward = gpu.compile(model) if compiled else model
 history = training.fit(
     model,
     batches(pairs, source, target, size=size, seed=0),
-    loss=lambda batch: mixed(batch, forward),
     steps=steps,
-    lr=(width * 4000) ** -0.5,
-    schedule=training.inverse_sqrt,
-    scaler=torch.amp.GradScaler(device, enabled=half is torch.float16),
+    descent=training.Descent(
+        lr=(width * 4000) ** -0.5,
+        schedule=training.inverse_sqrt,
+        scaler=torch.amp.GradScaler(device, enabled=half is torch.float16),
+    ),
+    loss=lambda batch: mixed(batch, forward),
 )
 model.cpu()
 print(f"{history.steps} steps, loss {history.smooth():.2f}")

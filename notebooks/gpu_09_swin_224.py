@@ -28,7 +28,7 @@ from attnlab.models import swin, vit
 from attnlab.models.swin_weights import published_swin_t
 from attnlab.models.vit_weights import FetchError
 from attnlab.reproducible import seed
-from attnlab.training import fit
+from attnlab.training import Descent, fit
 
 figures.use_style()
 
@@ -136,10 +136,11 @@ def feed():
 
 
 images, kinds = fashion.load("test")
+gently = Descent(lr=1e-3)
 few = gpu.choose(cuda=2000, mps=2000, cpu=200, pretended=20)
 for name, model in both(side).items():
     history = fit(
-        model.to(device), feed(), steps=steps, lr=1e-3, progress=False
+        model.to(device), feed(), steps=steps, descent=gently, listeners=()
     )
     right = 0
     with torch.no_grad():

@@ -38,11 +38,9 @@ def main() -> None:
         teller.model,
         batches(words, size=32, seed=arguments.seed),
         steps=arguments.steps,
-        lr=4e-3,
-        evaluate=evaluate,
-        every=250,
+        descent=training.Descent(lr=4e-3),
+        listeners=(training.Evaluate(evaluate, every=250),),
         seed=arguments.seed,
-        progress=False,
     )
     teller.save(arguments.out, store="float16", steps=history.steps)
     shipped = Teller.load(arguments.out)  # measure what is shipped, not what was trained

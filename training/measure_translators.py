@@ -56,11 +56,11 @@ def live(kind: str, arguments: argparse.Namespace) -> None:
     history = training.fit(
         translator.model,
         batches(pairs, source, target, size=arguments.size, seed=arguments.seed),
-        seconds=None if arguments.steps else arguments.seconds,
         steps=arguments.steps,
-        lr=arguments.lr,
+        seconds=None if arguments.steps else arguments.seconds,
+        descent=training.Descent(lr=arguments.lr),
+        listeners=(),
         seed=arguments.seed,
-        progress=False,
     )
     name = f"{kind}, order {arguments.order}, {history.steps} steps"
     table(name, translator, 15, history.seconds)

@@ -44,11 +44,9 @@ def main() -> None:
         speaker.model,
         batches(words, letters, sounds, size=128, seed=arguments.seed),
         steps=arguments.steps,
-        lr=2e-3,
-        evaluate=evaluate,
-        every=1000,
+        descent=training.Descent(lr=2e-3),
+        listeners=(training.Evaluate(evaluate, every=1000),),
         seed=arguments.seed,
-        progress=False,
     )
     speaker.save(arguments.out, store="int8", steps=history.steps)
     shipped = Translator.load(arguments.out)  # measure what is shipped, not what was trained

@@ -35,8 +35,9 @@ def run(width: int, steps: int) -> dict[str, float]:
         model,
         shakespeare.windows(length=LENGTH, size=SIZE, seed=0),
         steps=steps,
-        lr=1e-2,  # the same for all: none of these is wide enough to want smaller steps
-        progress=False,
+        # The same for all: none of these is wide enough to want smaller steps.
+        descent=training.Descent(lr=1e-2),
+        listeners=(),
     )
     with torch.no_grad():
         loss = float(model.loss(held_out))

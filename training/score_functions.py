@@ -48,10 +48,10 @@ def main() -> None:
         history = training.fit(
             translator.model,
             batches(sentences, source, target, size=32, seed=0),
-            loss=with_even_looks(translator.model, 0.1),
             steps=arguments.steps,
-            lr=5e-3,
-            progress=False,
+            descent=training.Descent(lr=5e-3),
+            loss=with_even_looks(translator.model, 0.1),
+            listeners=(),
         )
         path = arguments.folder / f"{name}.safetensors"
         translator.save(path, store="int8", steps=history.steps, seconds=round(history.seconds))

@@ -94,8 +94,8 @@ def run(task: str, model: str, side: int, seed: int, lr: float, seconds: float) 
     net = build(model, side)
     source = fashion.batches(BATCH, seed=seed) if task == "plain" else batches(side, seed)
     history = training.fit(
-        net, source, seconds=seconds, steps=8 if task == "time" else None, lr=lr, seed=seed,
-        progress=False,
+        net, source, steps=8 if task == "time" else None, seconds=seconds,
+        descent=training.Descent(lr=lr), listeners=(), seed=seed,
     )  # fmt: skip
     net.eval()
     shown = [SMALLEST * 2**k for k in range(4) if SMALLEST * 2**k <= side]

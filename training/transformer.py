@@ -97,13 +97,11 @@ def main() -> None:
     history = training.fit(
         translator.model,
         batches(sentences, source, target, size=32, seed=arguments.seed),
-        loss=loss,
         steps=arguments.steps,
-        lr=arguments.lr,
-        evaluate=evaluate,
-        every=500,
+        descent=training.Descent(lr=arguments.lr),
+        loss=loss,
+        listeners=(training.Evaluate(evaluate, every=500),),
         seed=arguments.seed,
-        progress=False,
     )
     head, _ = best_head(translator, held_out)
     translator.model.config = replace(config, alignment_head=head)

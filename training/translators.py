@@ -63,12 +63,10 @@ def main() -> None:
         history = training.fit(
             translator.model,
             batches(sentences, source, target, size=48, seed=0),
-            loss=with_even_looks(translator.model, EVEN) if kind != "none" else None,
             steps=arguments.steps,
-            lr=3e-3,
-            evaluate=evaluate,
-            every=500,
-            progress=False,
+            descent=training.Descent(lr=3e-3),
+            loss=with_even_looks(translator.model, EVEN) if kind != "none" else None,
+            listeners=(training.Evaluate(evaluate, every=500),),
         )
         translator.save(path, store="int8", steps=history.steps, seconds=round(history.seconds))
         shipped = Translator.load(path)  # measure what is shipped, not what was trained

@@ -52,7 +52,9 @@ def run(model: str, *, positions: str = "1d", count: int = 12_000, jitter: int =
     reproducible.seed(seed)
     net = CNN() if model == "cnn" else ViT(Config(**{**vars(CONFIG), "positions": positions}))
     batches = fashion.batches(64, seed=seed, count=count, jitter=jitter)
-    history = training.fit(net, batches, seconds=SECONDS, lr=2e-3, seed=seed, progress=False)
+    history = training.fit(
+        net, batches, seconds=SECONDS, descent=training.Descent(lr=2e-3), listeners=(), seed=seed
+    )
     return {
         "model": model, "positions": positions, "count": count, "jitter": jitter, "seed": seed,
         "parameters": sum(p.numel() for p in net.parameters()), "steps": history.steps,

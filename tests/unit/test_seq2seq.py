@@ -135,7 +135,7 @@ def test_a_small_translator_learns_to_reverse():
     config = Config(source_words=11, target_words=11, embedding=16, hidden=24)
     reverse = Translator(Seq2Seq(config), vocabulary, vocabulary)
     stream = batches(pairs, vocabulary, vocabulary, size=32)
-    training.fit(reverse.model, stream, steps=250, lr=1e-2, progress=False)
+    training.fit(reverse.model, stream, steps=250, descent=training.Descent(lr=1e-2), listeners=())
     held_out = [tuple("gfed"), tuple("ab"), tuple("cacb")]
     assert reverse.translate(held_out) == [list(word[::-1]) for word in held_out]
     assert reverse.translate(held_out, beam=3) == reverse.translate(held_out)

@@ -282,7 +282,11 @@ def test_encoder_only_learns_to_fill_holes() -> None:
         return hide(first + torch.arange(3), mark=4, share=0.2, generator=generator)
 
     history = training.fit(
-        model, (sample() for _ in iter(int, 1)), steps=150, lr=1e-2, progress=False
+        model,
+        (sample() for _ in iter(int, 1)),
+        steps=150,
+        descent=training.Descent(lr=1e-2),
+        listeners=(),
     )
     assert history.smooth(20) < 0.2
 

@@ -1,13 +1,22 @@
-"""Training: one loop, its schedules, and what one can watch while it runs.
+"""Training: one loop, the way down, and what one can watch while it runs.
 
 `fit` is the loop; the rest is handed to it.
 """
 
-from attnlab.training.fit import History, fit
+from attnlab.training.descent import Descent
+from attnlab.training.fit import fit
+from attnlab.training.history import History
+from attnlab.training.listeners import Curve, Evaluate, Listener, Progress, Save
 from attnlab.training.schedules import constant, cosine, inverse_sqrt
 
 __all__ = [
+    "Curve",
+    "Descent",
+    "Evaluate",
     "History",
+    "Listener",
+    "Progress",
+    "Save",
     "constant",
     "cosine",
     "fit",

@@ -101,7 +101,7 @@ test-browser: chromium book slides ## live figures, website, slides and JupyterL
 	$(PYTEST) loadgroup tests/browser
 
 test-colab: $(VENV)/.test ## the notebooks with the versions Colab has, set-up line included
-	$(PY) -m pytest tests/colab
+	$(PYTEST) load tests/colab
 
 # Finds Chromium or installs it; says what to do where it can do neither.
 chromium: $(VENV)/.test

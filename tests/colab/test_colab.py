@@ -5,8 +5,10 @@ An environment of its own is made each time, in three steps that keep it quick a
 1. A fresh venv gets the versions Colab has (`COLAB`), which are older than the pinned ones.
 2. Everything else (torch, transformers, …) is borrowed: a folder of links to what is installed
    for the tests, named in a .pth file, which Python searches after the venv's own packages.
-3. The course itself is not among the links. So the first cell of a notebook finds no attnlab and
-   installs it, from a git repository made of the files here, just as Colab does from GitHub.
+3. The course itself is not among the links. So the first cell of the first notebook finds no attnlab
+   and installs it, from a git repository made of the files here, just as Colab does from GitHub. That
+   takes longer than all the rest, and every notebook has the same line (a test): the later ones find
+   the course installed.
 
 The links are kept outside the venv: pip never removes what lies outside its own environment.
 """
@@ -40,6 +42,7 @@ OWN = (
 # Run from top to bottom: the start page, the chapter with most figures, and a GPU notebook. Of the
 # others only the beginning: what could differ in Colab is what can be imported and shown.
 WHOLE = ("00", "03")
+PUBLISHED = f"git+{Project(ROOT).repository}"
 NOTEBOOKS = sorted((ROOT / "notebooks" / "student").glob("*.ipynb"))
 # Every kind of live figure, made and shown with Colab's versions.
 EVERY_FIGURE = f"""
@@ -133,17 +136,25 @@ def test_there_are_notebooks_to_run_whole() -> None:
     assert any(map(whole, NOTEBOOKS))
 
 
+def setup_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    (found,) = [c for c in notebook.cells if c.cell_type == "code" and PUBLISHED in c.source]
+    return found
+
+
+def test_every_notebook_has_the_same_set_up_line() -> None:
+    lines = {setup_cell(nbformat.read(path, as_version=4)).source for path in NOTEBOOKS}
+    assert len(lines) == 1, lines
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_notebook_runs_where_only_colab_versions_are(
     path: Path, colab: Path, repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setenv("PATH", f"{colab.parent}{os.pathsep}{os.environ['PATH']}")
-    pip(colab, "uninstall", "-q", "-y", "attnlab")
     notebook = nbformat.read(path, as_version=4)
-    published = f"git+{Project(ROOT).repository}"
-    (setup,) = [c for c in notebook.cells if c.cell_type == "code" and published in c.source]
-    setup.source = setup.source.replace(published, repository)
+    setup = setup_cell(notebook)
+    setup.source = setup.source.replace(PUBLISHED, repository)
     if whole(path):
         notebook.cells.append(nbformat.v4.new_code_cell(EVERY_FIGURE))
     else:

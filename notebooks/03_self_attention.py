@@ -19,7 +19,6 @@
 
 # %% tags=["setup"]
 import math
-import time
 
 import matplotlib.pyplot as plt
 import torch
@@ -31,6 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from attnlab import figures, masks, palette
 from attnlab.attention import attention, weights
 from attnlab.checks import check
+from attnlab.device import seconds
 from attnlab.layers import split
 from attnlab.models.published import minilm, read
 from attnlab.record import record, stack
@@ -1942,16 +1942,6 @@ for name, layer in LAYERS.items():
 
 
 # %% tags=["hide-input", "deeper"]
-def seconds(run, repeats=3):
-    """The best of a few runs: the others were disturbed."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 LENGTHS = [64, 256, 1024, 2048]
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.6))
 with torch.no_grad():

@@ -37,7 +37,6 @@
 
 # %%
 import math
-import time
 
 import matplotlib.pyplot as plt
 import torch
@@ -51,6 +50,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from attnlab import figures
 from attnlab.checks import check
 from attnlab.data.paraphrases import CHOOSE, TEST
+from attnlab.device import seconds
 from attnlab.inside import head_roles, superposition
 from attnlab.inside.bertviz_views import head_view, model_view
 from attnlab.inside.knockout import knock_out, margins
@@ -540,12 +540,8 @@ def operations(heads, width=256, length=128):
 
 
 def milliseconds(heads, width=256, length=512, repeats=7):
-    given, times = layer_of(width, length), []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        multi_head(*given, heads)
-        times.append(time.perf_counter() - start)
-    return 1e3 * min(times)
+    given = layer_of(width, length)
+    return 1e3 * seconds(lambda: multi_head(*given, heads), repeats)
 
 
 costs = {heads: operations(heads) for heads in (1, 2, 4, 8, 16)}

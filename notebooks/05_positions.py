@@ -36,7 +36,6 @@
 import itertools
 import math
 import textwrap
-import time
 
 import matplotlib.pyplot as plt
 import torch
@@ -47,6 +46,8 @@ from tqdm.auto import tqdm
 from attnlab import figures
 from attnlab.attention import attention, weights
 from attnlab.checks import check
+from attnlab.data.tokens import landscape
+from attnlab.device import stopwatch
 from attnlab.layers.heads import MultiHead, merge, split
 from attnlab.layers.positions import (
     Learned,
@@ -287,42 +288,8 @@ RopeDial(
 
 # %% tags=["hide-input"]
 ROWS, COLUMNS = 10, 14
-
-
-def landscape(high=60, wide=84):
-    """A small picture: sky, sun, hills, a house. (high, wide, 3), 0 to 1."""
-    y = torch.linspace(0, 1, high)[:, None].expand(high, wide)
-    x = torch.linspace(0, 1, wide)[None].expand(high, wide)
-
-    def colour(r, g, b):
-        return torch.tensor([r, g, b])
-
-    sky = colour(0.45, 0.68, 0.95) + 0.4 * y[..., None] * colour(
-        1.0, 0.7, 0.3
-    )
-    layers = [
-        (
-            (x - 0.78) ** 2 * 2 + (y - 0.22) ** 2 < 0.016,
-            colour(1.0, 0.9, 0.35),
-        ),
-        (y > 0.55 + 0.12 * torch.sin(5 * x), colour(0.35, 0.6, 0.4)),
-        (y > 0.72 + 0.06 * torch.cos(7 * x), colour(0.25, 0.5, 0.25)),
-        (
-            (x - 0.3).abs() + 1.2 * (y - 0.62).abs() < 0.13,
-            colour(0.6, 0.25, 0.2),
-        ),
-        (
-            ((x - 0.3).abs() < 0.1) & ((y - 0.72).abs() < 0.1),
-            colour(0.9, 0.85, 0.75),
-        ),
-    ]
-    for where, paint in layers:
-        sky = torch.where(where[..., None], paint, sky)
-    return sky.clamp(0, 1)
-
-
 seed(0)
-picture = landscape()
+picture = landscape(60, 84).permute(1, 2, 0)  # (60, 84, 3)
 similar = PositionSimilarity(
     {
         "sinusoids": sinusoidal(48, 64),
@@ -813,14 +780,14 @@ def accuracy(model, name, reach=None):
 # **Guess first**, and write it down: which of the seven are still good at length 128 in the echo? And in the shop?
 
 # %% tags=["nbval-ignore-output"]
-start = time.process_time()
+spent = stopwatch()
 SEEDS = range(3)
 RUNS = list(itertools.product(KINDS, SEEDS))
 models = {
     ("echo", kind, number): train(kind, "echo", number)
     for kind, number in tqdm(RUNS, desc="echo", leave=False)
 }
-print(f"echo: {time.process_time() - start:.0f} s of CPU time")
+print(f"echo: {spent():.0f} s of CPU time")
 
 # %% tags=["nbval-ignore-output"]
 models |= {
@@ -830,7 +797,7 @@ models |= {
 curves = [accuracy(model, key[0]) for key, model in models.items()]
 scores = torch.stack(curves).unflatten(0, (2, len(KINDS), 3))
 # scores: (tasks, kinds, seeds, lengths)
-print(f"both tasks: {time.process_time() - start:.0f} s of CPU time")
+print(f"both tasks: {spent():.0f} s of CPU time")
 
 at = {
     "32": LENGTHS.index(32),

@@ -45,7 +45,7 @@ gpu.banner(
 #
 # Two matrices of size $n \times n$ take $2n^3$ operations. **Guess first:** twice the size, how many times the work? And will the time grow as much?
 #
-# A GPU answers before it has finished: it takes orders and works through them. So a stopwatch has to wait for it. Forgetting that is the commonest mistake in timing.
+# A GPU answers before it has finished: it takes orders and works through them. So a stopwatch has to wait for it. Forgetting that is the commonest mistake in timing. Here is one, written out; later notebooks call it `gpu.seconds`.
 
 
 # %%

@@ -20,8 +20,8 @@
 
 # %%
 import math
-import os
 import time
+import os
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlab import figures
-from attnlab.device import find
+from attnlab.device import find, stopwatch
 from attnlab.layers.heads import MultiHead
 from attnlab.layers.positions import Rope, Sinusoidal, stretched_base
 from attnlab.layers.relative import T5Bias, alibi
@@ -162,7 +162,7 @@ def by_place(model, length=longest, count=tested):
 # %% tags=["nbval-ignore-output"]
 KINDS = ["sinusoidal", "RoPE", "T5", "ALiBi"]
 models, curves = {}, {}
-start = time.perf_counter()
+spent = stopwatch(time.perf_counter)
 for kind in KINDS:
     seed(0)
     models[kind] = Reader(kind).to(device)
@@ -172,7 +172,7 @@ for kind in KINDS:
     print(
         f"{kind:11} bits a letter: {inside:.2f} inside, {last:.2f} at the end"
     )
-print(f"{time.perf_counter() - start:.0f} s")
+print(f"{spent():.0f} s")
 
 # %% [markdown]
 # A letter chosen among 128 costs 7 bits: what is below that was learned.

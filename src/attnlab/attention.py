@@ -41,6 +41,11 @@ def softmax(scores: Tensor, mask: Tensor | None = None, off_by_one: bool = False
     return torch.softmax(torch.where(mask, scores, lowest), dim=-1) * sees
 
 
+def log_softmax(logits: Tensor) -> Tensor:
+    """The logarithm of `softmax`, where that would round to 0: log-probabilities of words."""
+    return torch.log_softmax(logits, dim=-1)
+
+
 def weights(
     q: Tensor,
     k: Tensor,

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.attention import softmax
+from attnlab.attention import log_softmax, softmax
 from attnlab.data.sequences import BOS, EOS
 
 State = Any
@@ -129,11 +129,16 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class BeamStep:
-    """One step of beam search, for those who watch: row n, place k of sentence n's K beams."""
+    """One step of beam search, for those who watch: row n, place k of sentence n's K beams.
+
+    `seen` has the up to 2K candidates the beams were chosen from, the likeliest first, in the same
+    form; those that end are among them.
+    """
 
     parents: list[list[int]]  # which beam of the step before it continues
     tokens: list[list[int]]
     log_probabilities: list[list[float]]  # of the whole beam; −∞ for an empty place
+    seen: "BeamStep | None" = None
 
 
 @torch.no_grad()
@@ -172,19 +177,20 @@ def beam(
 
     for length in range(1, max_length + 1):
         logits, state = step(state, token)
-        log_p = (logits - logits.logsumexp(-1, keepdim=True)).view(count, width, -1)  # (N, K, V)
+        log_p = log_softmax(logits).view(count, width, -1)  # (N, K, V)
         vocabulary = log_p.shape[-1]
         every = (totals.unsqueeze(-1) + log_p).flatten(1)  # (N, K·V)
         # Of 2K candidates at most K end here, so K open ones are left.
         best, at = every.topk(min(2 * width, every.shape[1]), dim=-1)
         parents, tokens = at // vocabulary, at % vocabulary
         ended = tokens == eos
+        seen = BeamStep(parents.tolist(), tokens.tolist(), best.tolist()) if watch else None
         _collect(endings, done, words, parents, best, ended, length, width, length_penalty)
         best = best.masked_fill(ended, -torch.inf)
         totals, kept = _pad_topk(best, width)
         parents, tokens = parents.gather(1, kept), tokens.gather(1, kept)
         if watch is not None:
-            watch(BeamStep(parents.tolist(), tokens.tolist(), totals.tolist()))
+            watch(BeamStep(parents.tolist(), tokens.tolist(), totals.tolist(), seen))
         words = torch.cat(
             [words.gather(1, parents[..., None].expand_as(words)), tokens[..., None]], -1
         )

@@ -1,10 +1,12 @@
-"""The device a GPU exercise runs on: sizes that fit it, a stopwatch, and what memory a run takes.
+"""Clocks, and the device a GPU exercise runs on: sizes that fit it, and what memory a run takes.
 
     gpu = device.find()
     width, steps = gpu.choose(cuda=(1024, 3000), mps=(512, 2000), cpu=(128, 300), pretended=(8, 2))
     gpu.banner(cuda="a few minutes.", mps="a few minutes.", cpu="a small version, seconds.")
     x = torch.randn(width, width, device=gpu.place)
     print(gpu.seconds(lambda: x @ x), gpu.memory(lambda: x @ x))
+
+    print(seconds(lambda: x @ x))                      # on the CPU no device is needed
 
 `kind` says what to be ready for, `place` where tensors go. They differ when a device is pretended:
 with ATTNLAB_PRETEND_GPU=1 the kind is "cuda", so every line for it runs, but on CPU tensors of tiny
@@ -59,14 +61,13 @@ class Device:
 
     def seconds(self, run: Callable[[], Any], repeats: int = 3) -> float:
         """The best of a few runs, after one to warm up."""
-        times = []
-        for _ in range(repeats + 1):
-            self.wait()
-            start = time.perf_counter()
+
+        def awaited() -> None:
             run()
             self.wait()
-            times.append(time.perf_counter() - start)
-        return min(times[1:])
+
+        awaited()
+        return seconds(awaited, repeats)
 
     def memory(self, run: Callable[[], Any]) -> int:
         """Bytes `run` takes beyond what was there: the peak on CUDA, which keeps a record of it.
@@ -104,6 +105,27 @@ class Device:
         finally:
             if self.place == "cuda":
                 torch.cuda.empty_cache()
+
+
+def seconds(run: Callable[[], Any], repeats: int = 3) -> float:
+    """How long `run` takes on the CPU: the best of a few runs, because others were disturbed."""
+    times = []
+    for _ in range(repeats):
+        clock = stopwatch(time.perf_counter)
+        run()
+        times.append(clock())
+    return min(times)
+
+
+def stopwatch(clock: Callable[[], float] = time.process_time) -> Callable[[], float]:
+    """Starts now; call it to read it. CPU seconds of this process, unless another clock is given.
+
+    spent = stopwatch()
+    …
+    print(f"{spent():.0f} CPU seconds")
+    """
+    start = clock()
+    return lambda: clock() - start
 
 
 class Largest(TorchDispatchMode):

@@ -5,6 +5,7 @@
     maps["layers.0.self_attention"]              # (B, H, L, S), detached, before dropout
 
     stack(maps)                                  # of all layers: (B, N, H, L, S)
+    maps = seen(model, batch)                    # record and run, in one line
 
     with record(model, "context", attached=True) as maps:     # for a loss that reads the weights
 
@@ -111,6 +112,19 @@ def record(
             _recorders.remove(recorder)
         for handle in handles:
             handle.remove()
+
+
+@torch.no_grad()
+def seen(model: nn.Module, batch: object, names: str | Iterable[str] | None = None) -> Maps:
+    """The maps of one reading of `batch`, as when the model is used: no dropout, no gradients."""
+    was_training = model.training
+    model.eval()
+    try:
+        with record(model, names) as maps:
+            model(batch)
+    finally:
+        model.train(was_training)
+    return maps
 
 
 def stack(maps: Maps) -> Tensor:

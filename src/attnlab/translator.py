@@ -7,13 +7,13 @@ french.to_browser()                                    # plain numbers for JavaS
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnlab import assets, checkpoints, decoding, metrics
+from attnlab import checkpoints, decoding, metrics
+from attnlab.checkpoints import Carried
 from attnlab.data.sequences import SPECIAL, Pair, Vocabulary, collate, encode_sources
 from attnlab.models import seq2seq, transformer
 from attnlab.models.seq2seq import Seq2Seq
@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
 
 
 @dataclass(frozen=True)
-class Translator:
+class Translator(Carried, what="translator", needs=("source", "target")):
     """The model reads the numbers of `source` and writes the numbers of `target`."""
 
     model: Seq2Seq | Transformer
@@ -96,38 +96,31 @@ class Translator:
         found = [metrics.links(w, pair) for w, pair in zip(self.align(pairs), pairs, strict=True)]
         return metrics.aer(found, pairs)
 
-    def save(self, path: str | Path, *, store: str = "float32", **facts: Any) -> Path:
-        """Write a safetensors file; sizes, vocabularies and any `facts` go into its header."""
-        about = {
+    def header(self) -> dict[str, Any]:
+        return {
             "kind": self.kind,
-            "config": asdict(self.model.config),
             "source": self.source.words[len(SPECIAL) :],
             "target": self.target.words[len(SPECIAL) :],
-            **facts,
         }
-        return checkpoints.save(path, self.model.state_dict(), about, store=store)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Translator":
-        """Read what `save` wrote."""
-        tensors, about = checkpoints.load_whole(path, "translator", "config", "source", "target")
+    def from_header(cls, about: dict[str, Any]) -> "Translator":
         kind = about.get("kind", "seq2seq")
         if kind not in KINDS:
             raise ValueError(
-                f"{Path(path).name} holds a translator of kind {kind!r}, but known are "
-                f"{', '.join(KINDS)}: update attnlab, or check the file."
+                f"this is a translator of kind {kind!r}, but known are {', '.join(KINDS)}: update "
+                "attnlab, or check the file."
             )
         config, build, _ = KINDS[kind]
         model = build(config(**about["config"]))
-        model.load_state_dict(tensors)
-        return cls(model.eval(), Vocabulary(about["source"]), Vocabulary(about["target"]))
+        return cls(model, Vocabulary(about["source"]), Vocabulary(about["target"]))
 
     @classmethod
     def shipped(cls, name: str) -> "Translator":
         """One that the course carries: "fixed_context", "rnnsearch", "transformer",
         "pronunciation".
         """
-        return cls.load(assets.find(f"weights/{name}.safetensors"))
+        return super().shipped(name)
 
     def to_browser(self, store: str = "int8") -> dict[str, Any]:
         """Everything that JavaScript needs to run this model, as JSON: sizes, words, arrays.

@@ -1,5 +1,7 @@
 """The device of the GPU exercises: what is chosen, measured, and survived."""
 
+import time
+
 import pytest
 import torch
 
@@ -60,3 +62,10 @@ def test_a_card_is_asked_what_it_can_do(monkeypatch: pytest.MonkeyPatch) -> None
     with card.until_full("x"):
         pass
     assert told == ["reset_peak_memory_stats", *["synchronize"] * 4, "empty_cache"]
+
+
+def test_clocks_give_the_best_of_a_few_runs_and_cpu_time() -> None:
+    waits = iter((0.02, 0.0, 0.02))
+    spent = device.stopwatch()
+    assert device.seconds(lambda: time.sleep(next(waits)), repeats=3) < 0.02
+    assert spent() < 0.02  # sleeping is no work

@@ -12,7 +12,8 @@ from attnlab.decoding import beam
 from attnlab.models.recurrent import GRUCell, LSTMCell, RNNCell
 from attnlab.widgets import BeamTree, GradientThroughTime, RNNStepper
 from attnlab.widgets.base import STATIC, FigureError
-from attnlab.widgets.beam_tree import END, Node, search, sentence
+from attnlab.widgets.beam_tree import END, Node
+from tests.beam_on_a_tree import search, sentence
 
 ROGUE = "</script><script>alert(1)</script>"
 TABLE = {(): {"a": 0.6, "b": 0.4}, ("a",): {END: 1.0}, ("b",): {END: 0.7, "a": 0.3}}

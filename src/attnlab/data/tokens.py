@@ -100,11 +100,14 @@ def tune(seconds: float = 1.0, rate: int = 2000) -> Tensor:
     return torch.sin(2 * torch.pi * pitch * time) * fade
 
 
-def landscape(size: int = 64) -> Tensor:
-    """A picture to chop: a sun, a sky, a hill, a house, (3, size, size), numbers in 0…1."""
+def landscape(high: int = 64, wide: int | None = None) -> Tensor:
+    """A picture to chop: a sun, a sky, a hill, a house, (3, high, wide), numbers in 0…1.
+
+    It is square, unless `wide` is given: then everything in it is as much wider.
+    """
     y, x = torch.meshgrid(
-        torch.linspace(0, 1, size), torch.linspace(0, 1, size), indexing="ij"
-    )  # (size, size)
+        torch.linspace(0, 1, high), torch.linspace(0, 1, wide or high), indexing="ij"
+    )  # (high, wide)
 
     def paint(picture: Tensor, where: Tensor, colour: tuple[float, float, float]) -> Tensor:
         return torch.where(where, torch.tensor(colour)[:, None, None], picture)

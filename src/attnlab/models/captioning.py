@@ -12,15 +12,16 @@ speaks of that place. The paper's order of steps is `order="before"`, as in `seq
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attnlab import assets, checkpoints, decoding
+from attnlab import decoding
+from attnlab.attention import log_softmax
+from attnlab.checkpoints import Carried
 from attnlab.data import scenes
 from attnlab.data.scenes import Box, Scene
 from attnlab.data.sequences import BOS, EOS, SPECIAL, Batch, Vocabulary, stack
@@ -154,7 +155,7 @@ class Pointing:
 
 
 @dataclass(frozen=True)
-class Teller:
+class Teller(Carried, what="captioner", needs=("words",)):
     """A captioner to hand around: the model with its words.
 
     teller = Teller.shipped()
@@ -178,7 +179,7 @@ class Teller:
     def _look_back(self, source: Tensor, said: list[list[int]]) -> list[Telling]:
         """Read the captions that were said once more, to see the looks and the probabilities."""
         batch = _batch(source, said)
-        log_p = self.model(batch).log_softmax(-1)  # (B, T, V)
+        log_p = log_softmax(self.model(batch))  # (B, T, V)
         chosen = log_p.gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)  # (B, T)
         looks = self._grids(seq2seq.alignments(self.model, batch))
         return [
@@ -226,27 +227,17 @@ class Teller:
         wrong = [(s, t) for s, t in zip(some, told, strict=True) if t.words != s.caption]
         return sorted(wrong, key=lambda pair: -pair[1].probability)[:count]
 
-    def save(self, path: str | Path, *, store: str = "float32", **facts: Any) -> Path:
-        """Write a safetensors file; sizes, words and any `facts` go into its header."""
-        about = {
-            "config": asdict(self.model.config),
-            "words": self.words.words[len(SPECIAL) :],
-            **facts,
-        }
-        return checkpoints.save(path, self.model.state_dict(), about, store=store)
+    def header(self) -> dict[str, Any]:
+        return {"words": self.words.words[len(SPECIAL) :]}
 
     @classmethod
-    def load(cls, path: str | Path) -> "Teller":
-        """Read what `save` wrote."""
-        tensors, about = checkpoints.load_whole(path, "captioner", "config", "words")
-        model = Captioner(Config(**about["config"]))
-        model.load_state_dict(tensors)
-        return cls(model.eval(), Vocabulary(about["words"]))
+    def from_header(cls, about: dict[str, Any]) -> "Teller":
+        return cls(Captioner(Config(**about["config"])), Vocabulary(about["words"]))
 
     @classmethod
-    def shipped(cls) -> "Teller":
+    def shipped(cls, name: str = "captioning") -> "Teller":
         """The one that the course carries."""
-        return cls.load(assets.find("weights/captioning.safetensors"))
+        return super().shipped(name)
 
 
 def inside(boxes: Sequence[Box], grid: int = GRID) -> Tensor:

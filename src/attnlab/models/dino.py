@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.attention import softmax
+from attnlab.attention import log_softmax, softmax
 from attnlab.models.vit import ViT
 
 
@@ -108,7 +108,7 @@ class DINO(nn.Module):
         if not views:
             return []
         logits = self.student(torch.cat(views)) / self.student_temperature
-        return list(F.log_softmax(logits, dim=-1).chunk(len(views)))
+        return list(log_softmax(logits).chunk(len(views)))
 
     @torch.no_grad()
     def update(self) -> None:

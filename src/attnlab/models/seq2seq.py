@@ -26,7 +26,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from attnlab.attention import attention
 from attnlab.data.sequences import PAD, Batch, forget
 from attnlab.masks import padding
-from attnlab.record import record
+from attnlab.record import seen
 from attnlab.scores import Additive, Bilinear, dot
 from attnlab.shapes import Score
 
@@ -210,21 +210,15 @@ class Seq2Seq(nn.Module):
         return torch.cat(states, 1), torch.cat(contexts, 1), hidden
 
 
-@torch.no_grad()
 def alignments(model: Seq2Seq, batch: Batch) -> Tensor:
     """The weights α when the right target is read: (B, T, S). Row t is the look before word t is
     said.
     """
     if model.config.kind == "none":
         raise ValueError("this translator has a fixed context and no attention: it aligns nothing.")
-    was_training = model.training
-    model.eval()
-    with record(model, "context") as maps:
-        model(batch)
-    model.train(was_training)
-    return joined(maps["context"])
+    return joined(seen(model, batch, "context")["context"])
 
 
-def joined(seen: Tensor | list[Tensor]) -> Tensor:
+def joined(looks: Tensor | list[Tensor]) -> Tensor:
     """Recorded looks as (B, T, S): from (B, 1, T, S), or from T times (B, 1, 1, S)."""
-    return (torch.cat(seen, dim=2) if isinstance(seen, list) else seen).squeeze(1)
+    return (torch.cat(looks, dim=2) if isinstance(looks, list) else looks).squeeze(1)

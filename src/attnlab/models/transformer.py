@@ -27,7 +27,7 @@ from attnlab.layers import DecoderBlock, EncoderBlock, KeysValues, KVCache, Laye
 from attnlab.layers.norms import EPS, NORMS
 from attnlab.layers.positions import Learned, Rope, sinusoidal
 from attnlab.masks import padding
-from attnlab.record import record
+from attnlab.record import seen, stack
 
 POSITIONS = ("sinusoidal", "learned", "rope", "none")
 
@@ -261,15 +261,9 @@ def unasked(numbers: Tensor) -> bool:
     return numbers.is_cuda or torch.compiler.is_compiling()
 
 
-@torch.no_grad()
 def cross_maps(model: Transformer, batch: Batch) -> Tensor:
     """Where each decoder head looks when the right target is read: (B, layers, H, T, S)."""
-    was_training = model.training
-    model.eval()
-    with record(model, "decoder.layers.*.cross_attention") as maps:
-        model(batch)
-    model.train(was_training)
-    return torch.stack([m for m in maps.values() if isinstance(m, Tensor)], dim=1)
+    return stack(seen(model, batch, "decoder.layers.*.cross_attention"))
 
 
 def alignments(model: Transformer, batch: Batch) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,10 @@ from attnlab.widgets.base import FigureError, LiveFigure, Words, bundle, stylesh
 
 if TYPE_CHECKING:  # torch comes with the first figure that computes with it
     from attnlab.data.sequences import Vocabulary
-    from attnlab.decoding import State, Step
+    from attnlab.decoding import BeamStep, State, Step
 
 WIDEST = 6  # beams that can still be told apart
+STRICTEST = 2.0  # length penalty, the end of the slider
 END = "■"
 
 
@@ -27,22 +28,6 @@ class Node:
     word: str
     log_p: float  # given all words before it
     ended: bool = False
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """One step of a search. Numbers are nodes, likeliest first."""
-
-    kept: list[int]
-    ended: list[int]
-    dropped: list[int]
-
-
-@dataclass(frozen=True)
-class Ending:
-    node: int
-    total: float
-    score: float
 
 
 class BeamTree(LiveFigure):
@@ -131,41 +116,18 @@ class BeamTree(LiveFigure):
     ) -> BeamTree:
         """From a model that `attnlab.decoding` can drive, and the state of one sentence.
 
-        Only what a search of width 1 … `widest` looks at is asked of the model, and kept.
+        Only what a search of width 1 … `widest` looks at is kept, whatever the length penalty.
         """
-        import torch
+        from attnlab.decoding import beam
 
-        from attnlab.data.sequences import BOS, EOS
-
-        nodes, states = [Node(0, "", 0.0)], [state]
-        tokens, children = [BOS], dict[int, list[int]]()
-
-        def grow(node: int) -> list[int]:
-            if node not in children:
-                with torch.no_grad():
-                    logits, after = step(states[node], torch.tensor([tokens[node]]))
-                best = logits[0].log_softmax(-1).topk(min(2 * widest, logits.shape[-1]))
-                children[node] = []
-                for log_p, token in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-                    if log_p == -math.inf:
-                        continue
-                    children[node].append(len(nodes))
-                    word = END if token == EOS else vocabulary.words[token]
-                    nodes.append(Node(node, word, log_p, token == EOS))
-                    states.append(after)
-                    tokens.append(token)
-            return children[node]
-
-        used = {0}
+        tree = _Tree(vocabulary)
         for width in range(1, widest + 1):
-            for ranking in rank(nodes, grow, width, longest):
-                used |= {*ranking.kept, *ranking.ended, *ranking.dropped}
-        place = {old: new for new, old in enumerate(sorted(used))}
-        small = [
-            Node(place[nodes[i].parent], nodes[i].word, nodes[i].log_p, nodes[i].ended)
-            for i in sorted(used)
-        ]
-        return cls(small, widest=widest, **traits)
+            # The greater the penalty, the later a search stops: this one sees what any other does.
+            beam(
+                step, state, width=width, max_length=longest, length_penalty=STRICTEST,
+                watch=tree.grow(width),
+            )  # fmt: skip
+        return cls(tree.nodes, widest=widest, **traits)
 
     def nodes(self) -> list[Node]:
         return [
@@ -197,78 +159,49 @@ class BeamTree(LiveFigure):
 
     @validate("length_penalty")
     def _penalty(self, proposal: Any) -> float:
-        if not 0 <= proposal["value"] <= 2:
+        if not 0 <= proposal["value"] <= STRICTEST:
             raise FigureError(
                 f"length_penalty is {proposal['value']}: the slider goes from 0 to 2."
             )
         return float(proposal["value"])
 
 
-def search(
-    nodes: Sequence[Node], width: int, length_penalty: float, longest: int
-) -> tuple[list[Ranking], list[Ending]]:
-    """The steps and the endings of `decoding.beam` on a tree that is known already."""
-    below: dict[int, list[int]] = {}
-    for i, node in enumerate(nodes[1:], 1):
-        below.setdefault(node.parent, []).append(i)
-    totals = _totals(nodes)
-    rankings, endings = [], []
-    for length, ranking in enumerate(
-        rank(nodes, lambda node: below.get(node, []), width, longest), 1
-    ):
-        rankings.append(ranking)
-        endings += [
-            Ending(i, totals[i], totals[i] / _penalise(length, length_penalty))
-            for i in ranking.ended
-        ]
-        if len(endings) >= width and ranking.kept:
-            worst = sorted((e.score for e in endings), reverse=True)[width - 1]
-            if totals[ranking.kept[0]] / _penalise(longest, length_penalty) <= worst:
-                break  # no open beam can still win a place
-    if not endings and rankings:  # cut off: the open beams are the best there is
-        length = len(rankings)
-        endings = [
-            Ending(i, totals[i], totals[i] / _penalise(length, length_penalty))
-            for i in rankings[-1].kept
-        ]
-    return rankings, sorted(endings, key=lambda e: -e.score)[:width]
+class _Tree:
+    """Everything that searches look at, put together."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.words = vocabulary.words
+        self.nodes = [Node(0, "", 0.0)]
+        self.totals = [0.0]  # log p of the words up to each node
+        self.below: dict[tuple[int, int], int] = {}  # node and number of a word -> the node after
+
+    def grow(self, width: int) -> Callable[[BeamStep], None]:
+        """To watch one search with: it adds the nodes that are new."""
+        beams = [0] * width
+
+        def watch(step: BeamStep) -> None:
+            if step.seen is not None:
+                for parent, token, total in _rows(step.seen):
+                    self._add(beams[parent], token, total)
+            # A place that is empty holds no node; it starts anew, and is empty for ever.
+            beams[:] = [self.below.get((beams[p], token), 0) for p, token, _ in _rows(step)]
+
+        return watch
+
+    def _add(self, parent: int, token: int, total: float) -> None:
+        from attnlab.data.sequences import EOS
+
+        if total > -math.inf and (parent, token) not in self.below:
+            self.below[parent, token] = len(self.nodes)
+            word = END if token == EOS else self.words[token]
+            log_p = min(total - self.totals[parent], 0.0)
+            self.nodes.append(Node(parent, word, log_p, token == EOS))
+            self.totals.append(total)
 
 
-def rank(nodes: Sequence[Node], grow: Any, width: int, longest: int) -> Any:
-    """The steps of a search that never stops early. `grow(node)` gives the words after a node."""
-    beams = [0]
-    for _ in range(longest):
-        candidates = [child for node in beams for child in grow(node)]
-        if not candidates:
-            return
-        totals = _totals(nodes)
-        candidates.sort(key=lambda i: (-totals[i], i))
-        best = candidates[: 2 * width]
-        ended = [i for i in best[:width] if nodes[i].ended]
-        kept = [i for i in best if not nodes[i].ended][:width]
-        yield Ranking(kept, ended, [i for i in best if i not in kept and i not in ended])
-        beams = kept
-
-
-def sentence(nodes: Sequence[Node], node: int) -> list[str]:
-    """The words up to a node, without begin and end marks."""
-    words: list[str] = []
-    while node:
-        if not nodes[node].ended:
-            words.insert(0, nodes[node].word)
-        node = nodes[node].parent
-    return words
-
-
-def _totals(nodes: Sequence[Node]) -> list[float]:
-    totals: list[float] = []
-    for node in nodes:
-        totals.append(totals[node.parent] + node.log_p if totals else 0.0)
-    return totals
-
-
-def _penalise(length: int, alpha: float) -> float:
-    return ((5 + length) / 6) ** alpha
+def _rows(step: BeamStep) -> Iterator[tuple[int, int, float]]:
+    """Parent, word and log p of each place, for the first sentence."""
+    return zip(step.parents[0], step.tokens[0], step.log_probabilities[0], strict=True)
 
 
 def _check(nodes: Sequence[Node]) -> None:

@@ -6,7 +6,8 @@ import torch
 
 from attnlab.widgets import BeamTree
 from attnlab.widgets.base import LiveFigure
-from attnlab.widgets.beam_tree import END, Node, search, sentence
+from attnlab.widgets.beam_tree import END, Node
+from tests.beam_on_a_tree import search, sentence
 
 TOY = {
     (): {"le": 0.55, "un": 0.44, "la": 0.01},

@@ -20,8 +20,8 @@
 
 # %%
 import math
-import time
 import os
+import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt

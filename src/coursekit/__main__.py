@@ -1,4 +1,4 @@
-"""`python -m coursekit build | check | book | slides`."""
+"""`python -m coursekit build | check | book | slides | pretend-report`."""
 
 import argparse
 import sys
@@ -67,6 +67,21 @@ def _slides_pdf(options: argparse.Namespace) -> int:
     return 0
 
 
+def _pretend_report(options: argparse.Namespace) -> int:
+    from coursekit.build import load_chapters
+    from coursekit.pretend import run_pretended
+
+    chosen = [one for one in load_chapters(find_project(options.root), options.chapter) if one.gpu]
+    problems = []
+    for chapter in chosen:
+        report = run_pretended(chapter)
+        print(*report.lines, sep="\n", flush=True)
+        problems += report.problems
+    if problems:
+        raise CourseError(*problems)
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m coursekit", description=__doc__)
     parser.add_argument("--root", type=Path, help="the repository (default: found from here)")
@@ -82,7 +97,12 @@ def _parser() -> argparse.ArgumentParser:
     book = command("book", _book, "build the website into build/site")
     slides = command("slides", _slides, "build the lecture slides into build/slides")
     pdf = command("slides-pdf", _slides_pdf, "print the slides into build/slides/NN_name.pdf")
-    for one in (build, check, book, slides, pdf):
+    pretend = command(
+        "pretend-report",
+        _pretend_report,
+        "run the GPU notebooks on a pretended device, and print the lines that no run reaches",
+    )
+    for one in (build, check, book, slides, pdf, pretend):
         one.add_argument("--chapter", metavar="NN", help="only this one, such as 03 or capstone")
     for one in (build, book, slides):
         one.add_argument("--force", action="store_true", help="run unchanged chapters too")

@@ -27,7 +27,7 @@ from coursekit.errors import CourseError
 from coursekit.source import Cell, Chapter
 
 KINDS = ("cuda", "cpu", "mps")
-EXCUSE = re.compile(r"cuda.*# only CUDA: \S")
+EXCUSE = re.compile(r"^[^#\"']*\bcuda\..*# only CUDA: \S")  # a call, not a word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,19 @@ class Report:
     def problems(self) -> list[str]:
         name = self.chapter.name
         return [f"{name}:{n}: no run reaches {text!r}." for n, text in self.unreached.items()]
+
+    @property
+    def lines(self) -> list[str]:
+        """What no run reaches, each line with its reason; or that there is none."""
+        name, found = self.chapter.name, self.excused | self.unreached
+        if not found:
+            return [f"{name}: every line runs."]
+        return [f"{name}:{n}: {_reason(found[n])}" for n in sorted(found)]
+
+
+def _reason(text: str) -> str:
+    code, _, why = text.partition("# only CUDA: ")
+    return f"{code.strip()}  ({why})" if EXCUSE.search(text) else f"{text}  (no reason given)"
 
 
 def run_pretended(chapter: Chapter) -> Report:

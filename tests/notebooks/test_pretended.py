@@ -45,6 +45,7 @@ def written(tmp_path, text: str):
 
 def test_branches_of_both_devices_are_reached_and_others_named(tmp_path) -> None:
     assert run_pretended(written(tmp_path, "")).problems == []
+    assert run_pretended(written(tmp_path, "")).lines == ["gpu_01_small.py: every line runs."]
     report = run_pretended(written(tmp_path, 'if gpu.kind == "toaster":\n    size = 3\n'))
     assert report.problems == ["gpu_01_small.py:15: no run reaches 'size = 3'."]
 
@@ -54,6 +55,9 @@ def test_only_a_call_of_cuda_is_excused_and_only_with_a_reason(tmp_path) -> None
     excused = run_pretended(written(tmp_path, text.format("  # only CUDA: asks the driver")))
     assert not excused.problems
     assert list(excused.excused) == [15]
+    assert excused.lines == ["gpu_01_small.py:15: torch.cuda.init()  (asks the driver)"]
+    word = 'if gpu.place == "cuda":\n    size = "cuda."  # only CUDA: but no call of it\n'
+    assert run_pretended(written(tmp_path, word)).problems
     assert run_pretended(written(tmp_path, text.format(""))).problems
 
 

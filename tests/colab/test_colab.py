@@ -5,10 +5,10 @@ An environment of its own is made each time, in three steps that keep it quick a
 1. A fresh venv gets the versions Colab has (`COLAB`), which are older than the pinned ones.
 2. Everything else (torch, transformers, …) is borrowed: a folder of links to what is installed
    for the tests, named in a .pth file, which Python searches after the venv's own packages.
-3. The course itself is not among the links. So the first cell of the first notebook finds no attnlab
-   and installs it, from a git repository made of the files here, just as Colab does from GitHub. That
-   takes longer than all the rest, and every notebook has the same line (a test): the later ones find
-   the course installed.
+3. The course itself is not among the links. So the first cell of the first notebook finds no
+   attnlab and installs it, from a git repository made of the files here, just as Colab does from
+   GitHub. That takes longer than all the rest, and every notebook has the same line (a test): the
+   later ones find the course installed.
 
 The links are kept outside the venv: pip never removes what lies outside its own environment.
 """

@@ -10,11 +10,13 @@ from attnlab.widgets.chopper import Chopper
 from attnlab.widgets.diagram import Diagram
 from attnlab.widgets.dino_explorer import DinoExplorer
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
+from attnlab.widgets.family_masks import FamilyMasks
 from attnlab.widgets.gradient_through_time import GradientThroughTime
 from attnlab.widgets.head_grid import HeadGrid
 from attnlab.widgets.kv_cache import KVCacheCalculator
 from attnlab.widgets.ladder_explorer import LadderExplorer
 from attnlab.widgets.memory_budget import MemoryBudget
+from attnlab.widgets.model_tree import ModelTree
 from attnlab.widgets.norm_axes import NormAxes
 from attnlab.widgets.online_softmax import OnlineSoftmax
 from attnlab.widgets.patch_attention import PatchAttention
@@ -28,6 +30,7 @@ from attnlab.widgets.relative_bias import RelativeBiasTable
 from attnlab.widgets.rnn_stepper import RNNStepper
 from attnlab.widgets.rope_dial import RopeDial
 from attnlab.widgets.scale_histogram import ScaleHistogram
+from attnlab.widgets.scaling_calculator import ScalingCalculator
 from attnlab.widgets.sinusoid_matrix import SinusoidMatrix
 from attnlab.widgets.softmax_temperature import SoftmaxTemperature
 from attnlab.widgets.story_teller import StoryTeller
@@ -50,11 +53,13 @@ __all__ = [
     "Diagram",
     "DinoExplorer",
     "ExtrapolationPlot",
+    "FamilyMasks",
     "GradientThroughTime",
     "HeadGrid",
     "KVCacheCalculator",
     "LadderExplorer",
     "MemoryBudget",
+    "ModelTree",
     "NormAxes",
     "OnlineSoftmax",
     "PatchAttention",
@@ -68,6 +73,7 @@ __all__ = [
     "RelativeBiasTable",
     "RopeDial",
     "ScaleHistogram",
+    "ScalingCalculator",
     "SinusoidMatrix",
     "SoftmaxTemperature",
     "StoryTeller",

@@ -1,5 +1,6 @@
 """Temperature, top-k and top-p."""
 
+import math
 from typing import Any
 
 import torch
@@ -29,6 +30,7 @@ def twin(state: dict[str, Any], numbers: Any) -> dict[str, Any]:
         "kept": kept,
         "allowed": int((kept > 0).sum()),
         "entropy": entropy(kept),
+        "surprise": -(kept * logits.log_softmax(-1)[order]).sum() / math.log(2),
         "counts": torch.bincount(drawn, minlength=len(kept)),
         "last": int(drawn[-1]) if len(drawn) else -1,
     }

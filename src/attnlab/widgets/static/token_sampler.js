@@ -19,7 +19,10 @@ export function sampling(logits, temperature, topK, topP) {
     return passes;
   });
   const kept = [...softmax(order.map((i) => logits[i]), { temperature, mask: keep })];
-  return { order, plain, kept, allowed: keep.filter(Boolean).length, entropy: entropy(kept) };
+  // How unlikely the model itself, at temperature 1, finds what will be drawn: the mean of −log₂ p.
+  const own = softmax(order.map((i) => logits[i]));
+  const surprise = kept.reduce((sum, p, i) => (p > 0 ? sum - p * Math.log2(Math.max(own[i], 1e-300)) : sum), 0);
+  return { order, plain, kept, allowed: keep.filter(Boolean).length, entropy: entropy(kept), surprise };
 }
 
 /** Ranks drawn from `kept`, one uniform number each: the first rank whose running total exceeds it. */
@@ -109,7 +112,9 @@ function render(context) {
     readout.replaceChildren(
       make("div", {}, `${now.allowed} of ${tokens.length} may be drawn; entropy ${nice(now.entropy, 2)} bits. All ` +
         `beyond the bars: ${nice(rest, 3)}.`),
-      make("div", {}, `${said} Draws so far: ${model.get("draws")}.`),
+      make("div", {}, `Diversity: like ${nice(2 ** now.entropy, 1)} equal choices. Quality: the model itself, at ` +
+        `temperature 1, is surprised by ${nice(now.surprise, 2)} bits.`),
+      make("div", {}, `${said} Draws so far: ${model.get("draws")}, ${now.counts.filter(Boolean).length} different.`),
     );
   }
   paint();

@@ -87,7 +87,8 @@ LISTEN = """() => {
     const paint = CanvasRenderingContext2D.prototype[name];
     CanvasRenderingContext2D.prototype[name] = function (text, ...rest) {
       const size = parseFloat(this.font.match(/([\\d.]+)px/)?.[1] ?? "0");
-      const drawn = size * Math.abs(this.getTransform().a || this.getTransform().b);
+      const { a, b } = this.getTransform();
+      const drawn = size * Math.hypot(a, b); // turned letters are as large as level ones
       if (String(text).trim() && drawn) {
         const known = this.canvas.smallest;
         if (!known || drawn < known.drawn) this.canvas.smallest = { drawn, text: String(text) };
@@ -116,7 +117,8 @@ SMALLEST = """() => {
     const drawing = holder.closest("svg");
     const size = parseFloat(getComputedStyle(holder).fontSize);
     const block = holder.closest("div, section, p, li, pre, td, th, button, label");
-    const times = drawing ? Math.abs(holder.getScreenCTM().a) : scale(block);
+    const place = drawing && holder.getScreenCTM();
+    const times = drawing ? Math.hypot(place.a, place.b) : scale(block);
     found.push([size * times, text.slice(0, 40)]);
   }
   for (const formula of slide.querySelectorAll("mjx-container")) {

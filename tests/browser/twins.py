@@ -9,6 +9,7 @@
     examples()             some figures of this kind, with unequal sizes, so a transposition shows
     rogue(words)           one that shows unfriendly words wherever words go
     move(live)             what a reader does first; only where that is not to pull a slider
+    lecture()              what a lecturer would show; only where that is not the first example
 """
 
 import importlib

@@ -71,11 +71,19 @@ def test_text_is_never_set_as_html(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stylesheet_touches_only_its_own_figure(name):
     css = (STATIC / f"{name}.css").read_text(encoding="utf-8")
-    selectors = re.findall(r"([^{}]+)\{", re.sub(r"@media[^{]*\{", "", css))
+    selectors = re.findall(
+        r"([^{}]+)\{", re.sub(r"@media[^{]*\{|/\*.*?\*/", "", css, flags=re.DOTALL)
+    )
     assert len(selectors) > 5
     mine = f".al-{name.replace('_', '-')}"
     for selector in selectors:
-        assert all(one.strip().startswith(mine) for one in selector.split(",")), selector
+        ours = (one.strip().removeprefix(".reveal ") for one in _split(selector))  # on slides too
+        assert all(one.startswith(mine) for one in ours), selector
+
+
+def _split(selector: str) -> list[str]:
+    """At commas, but not those within brackets."""
+    return re.split(r",(?![^(]*\))", selector)
 
 
 # --- SoftmaxTemperature

@@ -171,6 +171,11 @@ def examples() -> list[LiveFigure]:
     ]
 
 
+def lecture() -> LiveFigure:
+    """A trained model: one that was not says up to 16 words, and no lecturer shows that."""
+    return BrowserTranslator.shipped(text="the black cat sleeps")
+
+
 def rogue(words: list[str]) -> LiveFigure:
     return BrowserTranslator(
         made("additive", 1),

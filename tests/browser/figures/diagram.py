@@ -103,9 +103,9 @@ def transformer(**traits: Any) -> Diagram:
     )
 
 
-def examples() -> list[LiveFigure]:
+def small() -> LiveFigure:
     values = np.arange(6).reshape(2, 3) / 2 - 1
-    plain = Diagram(
+    return Diagram(
         [
             Matrix("x", "X", values=values, rows=["a", "b"], columns=["u", "v", "w"]),
             Box("f", "W_q^T", detail="2 × 3", link="#nowhere"),
@@ -119,7 +119,15 @@ def examples() -> list[LiveFigure]:
         ],
         step=1,
     )
-    return [transformer(), transformer(step=3), plain]
+
+
+def examples() -> list[LiveFigure]:
+    return [transformer(), transformer(step=3), small()]
+
+
+def lecture() -> LiveFigure:
+    """A slide has room for a few parts with large letters; the whole Transformer is for a page."""
+    return small()
 
 
 def rogue(words: list[str]) -> LiveFigure:

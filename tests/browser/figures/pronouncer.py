@@ -72,6 +72,11 @@ def examples() -> list[LiveFigure]:
     ]
 
 
+def lecture() -> LiveFigure:
+    """A trained model knows where a word ends."""
+    return Pronouncer.shipped(examples=["knight", "queue"])
+
+
 def rogue(words: list[str]) -> LiveFigure:
     return Pronouncer(speaker(), text=" ".join(words), title=words[0], caption=words[1])
 

@@ -1,5 +1,7 @@
 // α of a translation as a heatmap, target words by source words, with the gold links as rings and a temperature.
-import { array, button, choice, frame, make, nice, shorten, slider, svg, toggle, visible } from "./kit.js";
+import {
+  array, button, choice, frame, lecture, legible, make, nice, shorten, slider, svg, toggle, visible,
+} from "./kit.js";
 import { attend, nested } from "./math.js";
 
 const PRESETS = [0.1, 1, 10];
@@ -114,13 +116,16 @@ function mapOf(it) {
     const source = one.source.map((w) => shorten(visible(w), 12));
     const target = one.target.map((w) => shorten(visible(w), 12));
     const wide = (words) => Math.max(...words.map((w) => [...w].length));
-    const left = 16 + 8.7 * wide(target);
-    const head = 10 + 5.6 * wide(source) + 6, tail = 5.6 * Math.max(0, [...source.at(-1)].length - 1) + 6;
-    const room = layout.dataset.narrow === "true" ? it.width : it.width - 250;
-    const cell = Math.max(15, Math.min(36, Math.floor((room - left - tail - 4) / S)));
+    const letter = legible(11) / 11; // how much larger letters are in a hall
+    const left = 16 + 8.7 * letter * wide(target);
+    const head = 10 + 5.6 * letter * wide(source) + 6;
+    const tail = 5.6 * letter * Math.max(0, [...source.at(-1)].length - 1) + 6;
+    const room = layout.dataset.narrow === "true" ? it.width : it.width - (lecture() ? 215 : 250);
+    const high = figure.tall(head + 36 * T, map) - head;
+    const cell = Math.max(15, Math.min(36, Math.floor((room - left - tail - 4) / S), Math.floor(high / T)));
     const height = head + T * cell + 4;
     const picture = svg("svg", { width: left + S * cell + tail + 4, height, "aria-hidden": "true" });
-    const size = Math.min(14, Math.max(11, cell * 0.62));
+    const size = legible(Math.min(14, Math.max(11, cell * 0.62)));
     it.columns = source.map((w, s) => svg("text", {
       transform: `translate(${left + (s + 0.5) * cell},${head - 7}) rotate(-45)`, "font-size": size,
         class: "al-ae-word",
@@ -248,7 +253,7 @@ function life(it) {
   figure.onResize((w) => {
     if (Math.abs(w - it.width) < 1) return;
     it.width = w;
-    layout.dataset.narrow = String(w < 620);
+    layout.dataset.narrow = String(w < 620 && !lecture());
     rebuild();
   });
   figure.on(["temperature", "gold", "word"], () => figure.schedule(recompute));

@@ -1,6 +1,6 @@
 // What the figures of sequence-to-sequence models share: what was read, what was said, word by word, and a map
 // of where each word looked. A word here is any unit: a French word, a sound.
-import { button, context2d, make, nice, shorten, slider } from "./kit.js";
+import { button, context2d, lecture, legible, make, nice, shorten, slider } from "./kit.js";
 
 /** @typedef {{text: string, hint?: string, end: boolean, probability: number, weights: ArrayLike<number> | null,
  *   others: {text: string, probability: number}[]}} Said */
@@ -163,9 +163,11 @@ function painting(it) {
     const rows = it.result.said.map((word) => (word.end ? "end" : shorten(word.text, 16)));
     const columns = it.result.columns.map((text) => shorten(text, 14));
     const widest = (list) => Math.max(0, ...list.map((text) => ctx.measureText(text).width));
-    ctx.font = `600 13px ${LABELS}`;
+    ctx.font = `600 ${legible(13)}px ${LABELS}`;
     const left = Math.ceil(widest(rows)) + 12, long = widest(columns);
-    const fit = (room) => Math.max(13, Math.min(38, Math.floor(room / columns.length), Math.floor(380 / rows.length)));
+    const high = figure.tall(440, canvas) - 60;
+    const fit = (room) => Math.max(legible(13),
+      Math.min(38, Math.floor(room / columns.length), Math.floor(high / rows.length)));
     const flat = long < fit(it.width - left - 4) - 2;
     const over = flat ? 0 : long * Math.cos(SLANT);
     const cell = fit(it.width - left - over - 4), top = flat ? 22 : Math.ceil(long * Math.sin(SLANT)) + 14;
@@ -189,7 +191,7 @@ function painting(it) {
         ctx.fillRect(left + j * cell, top + i * cell, cell - 1, cell - 1);
         if (cell >= 26 && weight >= 0.05) {
           ctx.fillStyle = theme.inkOnWeight(weight);
-          ctx.font = `10px ${LABELS}`;
+          ctx.font = `${legible(10)}px ${LABELS}`;
           ctx.textAlign = "center";
           ctx.textBaseline = "middle";
           ctx.fillText(nice(100 * weight, 0), left + (j + 0.5) * cell - 0.5, top + (i + 0.5) * cell);
@@ -202,13 +204,13 @@ function painting(it) {
       if (i >= it.shown) return;
       ctx.textAlign = "right";
       ctx.fillStyle = i === now ? theme.text : theme.muted;
-      ctx.font = `${i === now ? 600 : 400} ${size}px ${LABELS}`;
+      ctx.font = `${i === now ? 600 : 400} ${legible(size)}px ${LABELS}`;
       ctx.fillText(text, left - 7, top + (i + 0.5) * cell);
     });
     columns.forEach((text, j) => {
       const bright = now >= 0 && it.result.said[now].weights[j] >= 0.2;
       ctx.fillStyle = bright ? theme.text : theme.muted;
-      ctx.font = `${bright ? 600 : 400} ${size}px ${LABELS}`;
+      ctx.font = `${bright ? 600 : 400} ${legible(size)}px ${LABELS}`;
       ctx.save();
       ctx.translate(left + (j + 0.5) * cell, top - 6);
       if (!flat) ctx.rotate(-SLANT);
@@ -310,8 +312,9 @@ function life(it) {
   figure.onTheme(repaint);
   figure.onResize((wide) => {
     // On a wide screen words and map stand side by side.
-    figure.body.classList.toggle("al-av-wide", wide >= 940);
-    it.width = wide >= 940 ? wide * 0.52 : wide;
+    const beside = wide >= (lecture() ? 560 : 940);
+    figure.body.classList.toggle("al-av-wide", beside);
+    it.width = beside ? wide * 0.52 : wide;
     it.layout = null;
     paint();
   });

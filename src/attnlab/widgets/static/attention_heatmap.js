@@ -1,6 +1,8 @@
 // An attention map on one canvas: who (row) attends to whom (column), with temperature, masks and heads.
 // Scores come from q and k, or are the logarithms of given weights; everything after them is recomputed here.
-import { array, button, choice, context2d, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
+import {
+  array, button, choice, context2d, frame, lecture, legible, make, nice, pack, shorten, slider, toggle, visible,
+} from "./kit.js";
 import { paintWeights } from "./map.js";
 import { attend, nested, presetMask, scores } from "./math.js";
 import { weightPlace } from "./palette.js";
@@ -242,6 +244,7 @@ function measuring(it) {
   /** Words stand beside the map, unless its cells would get small for it and can be much larger above them. */
   function measure(ctx) {
     const stacked = labelled(ctx, true);
+    if (lecture()) return labelled(ctx, false);
     if (it.width < 660) return stacked;
     const beside = labelled(ctx, false);
     return beside.cell < 20 && stacked.cell >= 1.5 * beside.cell ? stacked : beside;
@@ -255,17 +258,17 @@ function measuring(it) {
     return small.every === 1 ? small : large ?? small;
   }
 
-  function measured(ctx, stacked, size) {
-    const { L, S } = it.data, narrow = it.width < 660;
-    const room = stacked ? it.width : it.width - 320;
+  function measured(ctx, stacked, wish) {
+    const { L, S } = it.data, narrow = it.width < 660, size = legible(wish);
+    const room = stacked ? it.width : it.width - (lecture() ? 250 : 320);
     ctx.font = `${size}px ${FONT}`;
     const labelRoom = narrow ? 64 : 104;
     const rows = it.queries.map((t) => fit(ctx, visible(t), labelRoom));
     const widest = (list) => Math.max(...list.map((t) => ctx.measureText(t).width));
-    const left = Math.ceil(Math.max(1.1 * widest(rows), 42)) + 10; // the chosen one is bold
+    const left = Math.ceil(Math.max(1.1 * widest(rows), legible(11) * 3.8)) + 10; // the chosen one is bold
     const wideStrip = it.width >= 480 || S <= 8;
-    const bits = wideStrip ? 98 : 36;
-    const fitted = Math.min((room - left - bits - 4) / S, 400 / L, 56);
+    const bits = lecture() ? 6 : wideStrip ? 98 : 36;
+    const fitted = Math.min((room - left - bits - 4) / S, it.figure.tall(400, it.map) / L, 56);
     const cell = fitted >= 8 ? Math.floor(fitted) : Math.max(2, Math.floor(fitted * 4) / 4);
     const every = Math.max(1, Math.ceil((size + 2) / cell)); // label every n-th token
     let columns = it.keys.map((t) => fit(ctx, visible(t), narrow ? 72 : 92));
@@ -333,7 +336,7 @@ function painting(it) {
     ctx.strokeRect(left - 0.5, top - 0.5, S * cell + 1, L * cell + 1);
     if (Math.max(L, S) <= 8 && cell >= 24) paintNumbers(ctx);
     paintAxes(ctx);
-    paintStrip(ctx);
+    if (!lecture()) paintStrip(ctx);
     if (it.active) paintActive(ctx);
     it.describe();
   }
@@ -356,7 +359,7 @@ function painting(it) {
 
   function paintNumbers(ctx) {
     const { L, S } = it.data, { cell, left, top } = it.metrics;
-    ctx.font = `${cell >= 40 ? 13 : 11}px ${FONT}`;
+    ctx.font = `${legible(cell >= 40 ? 13 : 11)}px ${FONT}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     for (let i = 0; i < L; i++)
@@ -375,7 +378,7 @@ function painting(it) {
     const { cell, left, top, size, rows, columns, flat, every } = it.metrics, colours = figure.theme;
     const near = (n, a) => a !== undefined && n !== a && Math.abs(n - a) < every; // leave room for the bold one
     const style = (bold) => {
-      ctx.font = `${bold ? "700 " : ""}${size}px ${FONT}`;
+      ctx.font = `${bold ? "700 " : ""}${legible(size)}px ${FONT}`;
       ctx.fillStyle = bold ? colours.text : colours.muted;
     };
     ctx.textBaseline = "middle";
@@ -398,11 +401,11 @@ function painting(it) {
       ctx.fillText(columns[j], 0, 0);
       ctx.restore();
     }
-    ctx.font = `italic 11px ${FONT}`;
+    ctx.font = `italic ${legible(11)}px ${FONT}`;
     ctx.fillStyle = colours.muted;
     ctx.textAlign = "right";
     ctx.textBaseline = "bottom";
-    ctx.fillText("key →", left - 7, top - 18);
+    ctx.fillText("key →", left - 7, top - 7 - legible(11));
     ctx.fillText("query ↓", left - 7, top - 4);
   }
 
@@ -412,7 +415,7 @@ function painting(it) {
     const x = left + S * cell + (it.metrics.flat ? 8 : Math.max(8, 19 - cell / 2));
     const bar = numbers ? 30 : wideStrip ? 60 : 22, barX = numbers ? x + 34 : x;
     const most = Math.log2(Math.max(2, S));
-    ctx.font = `11px ${FONT}`;
+    ctx.font = `${legible(11)}px ${FONT}`;
     ctx.fillStyle = colours.muted;
     ctx.textBaseline = "bottom";
     ctx.textAlign = "left";
@@ -604,7 +607,7 @@ function life(it) {
   figure.onResize((w) => {
     if (Math.abs(w - it.width) < 1) return;
     it.width = w;
-    layout.dataset.narrow = String(w < 660);
+    layout.dataset.narrow = String(w < 660 && !lecture());
     it.metrics = it.blockedPath = null;
     paint();
   });

@@ -1,6 +1,6 @@
 // Self-attention of a few tokens with every number in sight: X → Q, K, V → scores → scaled → masked → weights → output.
 // X and the projections are edited in place; point at any other cell to see the sum that made it.
-import { array, button, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
+import { array, button, frame, lecture, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
 import { attend, matmul, nested, presetMask, random, scores } from "./math.js";
 
 const MOST_TOKENS = 6;
@@ -88,7 +88,8 @@ function threeSteps(it) {
   const readout = make("div.al-readout.al-sum");
   figure.body.append(bench);
   figure.body.after(readout); // outside the part that scrolls sideways, so that it can stick to the screen's edge
-  const hint = "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked " +
+  const hint = lecture() ? "Point at a number to see the sum behind it."
+    : "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked " +
     "scores to mask.";
   function tell(text, bad = false) {
     readout.replaceChildren(text);
@@ -446,6 +447,7 @@ function life(it) {
     const abreast = width >= first + second(2) + last + 2 * 26;
     bench.dataset.layout = width >= first ? "paper" : "stacked";
     bench.dataset.chain = !abreast && width >= second(4) ? "4" : width >= second(2) ? "2" : "1";
+    if (lecture()) Object.assign(bench.dataset, { layout: "paper", chain: "2" });
   }
   Object.assign(it, { layout, numbers });
   update();

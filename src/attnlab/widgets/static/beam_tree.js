@@ -1,5 +1,5 @@
 // Beam search as a tree that grows to the right, in the way of attnlab.decoding.beam.
-import { button, frame, make, nice, shorten, slider, svg, visible } from "./kit.js";
+import { button, frame, lecture, make, nice, shorten, slider, svg, visible } from "./kit.js";
 
 const penalise = (length, alpha) => ((5 + length) / 6) ** alpha; // Wu et al. 2016
 
@@ -84,7 +84,8 @@ function render(context) {
   const at = () => Math.min(model.get("shown"), count());
   const back = button("◂ Back", () => go(at() - 1)), next = button("Next step ▸", () => go(at() + 1));
   const start = button("Start", () => go(0)), all = button("To the end", () => go(count()));
-  figure.controls.append(width, alpha, make("div.al-b-steps", { role: "group", "aria-label": "Steps of the search" },
+  figure.controls.append(width, alpha, make("div.al-b-steps.al-main",
+    { role: "group", "aria-label": "Steps of the search" },
     start, back, next, all));
 
   const picture = svg("svg", { class: "al-b-tree", role: "img", "aria-label": "The tree of kept and dropped words" });
@@ -108,7 +109,8 @@ function render(context) {
     start.disabled = back.disabled = now.shown === 0;
     next.disabled = all.disabled = now.shown === now.steps;
 
-    const column = 7.2 * em, box = 5.4 * em, high = 2.05 * em, rowGap = 2.5 * em, left = 0.4 * em, top = 1.7 * em;
+    const column = 7.2 * em, box = 5.4 * em, high = (lecture() ? 2.5 : 2.05) * em,
+      rowGap = high + 0.45 * em, left = 0.4 * em, top = 1.7 * em;
     const rows = Math.max(2, ...steps.map((s) => s.kept.length + s.ended.length + s.dropped.length));
     const wide = Math.max(size - 2, left + (steps.length + 1) * column), tall = top + rows * rowGap + 0.4 * em;
     for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${tall}`, width: wide,
@@ -127,9 +129,11 @@ function render(context) {
         svg("rect", { x, y, width: i ? box : 3.9 * em, height: high, rx: 0.35 * em }));
       if (kind === "ended") node.append(
         svg("rect", { x: x + 3, y: y + 3, width: box - 6, height: high - 6, rx: 0.25 * em, class: "al-b-inner" }));
-      node.append(svg("text", { x: x + (i ? box : 3.9 * em) / 2, y: y + (i ? 0.88 : 1.3) * em, class: "al-b-word" },
+      const up = !i ? 1.3 : lecture() ? 1.05 : 0.88;
+      node.append(svg("text", { x: x + (i ? box : 3.9 * em) / 2, y: y + up * em, class: "al-b-word" },
         `${kind === "dropped" ? "✕ " : ""}${word}`));
-      if (i) node.append(svg("text", { x: x + box / 2, y: y + 1.75 * em, class: "al-b-log" }, nice(totals[i], 2)));
+      if (i) node.append(svg("text", { x: x + box / 2, y: y + high - 0.3 * em, class: "al-b-log" },
+        nice(totals[i], 2)));
       node.append(svg("title", {}, i
         ? `${shorten(spoken(data, i).join(" "), 200)}: log p ${nice(totals[i])}, this word p ` +
           `= ${nice(Math.exp(data.log_probabilities[i]))}` : "begin mark"));

@@ -98,6 +98,7 @@ function controls(it) {
     format: (t) => (t >= 10 ? t.toFixed(1) : t.toFixed(2)), input: (t) => figure.push("temperature", t),
   });
   heat.classList.add("al-bt-heat");
+  control.node.classList.add("al-main");
   figure.controls.append(menu, switched, heat, form, control.node);
   Object.assign(it, { menu, entry, switched, control, heat });
 }

@@ -1,7 +1,7 @@
 // A captioner at work: the words one by one, and the attention before each, laid over the picture.
 // α = softmax(scores / τ) over the cells of the grid. The picture is bright where the weight is large: by its
 // square root, so that small weights can be seen, too.
-import { button, choice, context2d, frame, make, nice, shorten, slider, toggle, visible } from "./kit.js";
+import { button, choice, context2d, frame, legible, make, nice, shorten, slider, toggle, visible } from "./kit.js";
 import { entropy, nested, softmax } from "./math.js";
 import { weightPlace } from "./palette.js";
 
@@ -157,7 +157,7 @@ function picturing(it) {
   function paint() {
     if (!it.width) return;
     const scene = sceneNow(), now = lookNow(), [rows, columns] = scene.grid;
-    const wide = Math.min(it.width, SIDE), high = (wide * scene.size[1]) / scene.size[0];
+    const wide = Math.min(it.width, figure.tall(SIDE, canvas)), high = (wide * scene.size[1]) / scene.size[0];
     const ctx = context2d(canvas, wide, high);
     const cw = wide / columns, ch = high / rows, scale = wide / scene.size[0];
     ctx.clearRect(0, 0, wide, high);
@@ -195,7 +195,7 @@ function picturing(it) {
   }
 
   function paintNumbers(ctx, now, cw, ch, columns) {
-    ctx.font = `600 ${Math.max(9, Math.min(14, cw / 3))}px system-ui, sans-serif`;
+    ctx.font = `600 ${legible(Math.max(9, Math.min(14, cw / 3)))}px system-ui, sans-serif`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     ctx.lineWidth = 3;

@@ -1,5 +1,5 @@
 // A diagram that Python has drawn: here its parts are lit, its values change, its steps are walked.
-import { button, frame, make, nice, shorten, slider } from "./kit.js";
+import { button, frame, lecture, make, nice, shorten, slider } from "./kit.js";
 
 /**
  * What a state of the diagram shows: the parts and arrows that are lit, and the values.
@@ -213,6 +213,7 @@ function roving(it) {
   }
   rove(visibleParts()[0] ?? parts[0]);
   figure.onResize(() => {
+    if (lecture()) picture.style.setProperty("--al-tall", `${figure.tall(1e4, picture, 0)}px`);
     if (!visibleParts().some((part) => part.getAttribute("tabindex") === "0")) rove(visibleParts()[0]);
   });
   figure.listen(picture, "keydown", (event) => {

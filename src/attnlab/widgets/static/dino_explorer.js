@@ -1,6 +1,6 @@
 // DINOv2 on a photograph: which patches a chosen patch, layer and head looks at. On request the model itself runs in a
 // worker, on photographs that never leave the page.
-import { array, button, context2d, frame, make, nice, shorten, slider } from "./kit.js";
+import { array, button, context2d, frame, lecture, make, nice, shorten, slider } from "./kit.js";
 import { letter, onPress, paintMap } from "./chart.js";
 import { look, open } from "./dino_job.js";
 import { pictureButtons, readPicture } from "./own_picture.js";
@@ -125,7 +125,7 @@ function headStrip(figure, heads, chosen) {
     return { head, canvas, node };
   });
   const title = make("div.al-de-title"), rows = thumbs.map(({ node }) => node);
-  const strip = make("div.al-de-heads", { role: "group", "aria-label": "Heads of this layer" },
+  const strip = make("div.al-de-heads.al-aside", { role: "group", "aria-label": "Heads of this layer" },
     title, make("div.al-de-strip", {}, ...rows));
   const paint = (source, now, cell) => {
     title.textContent = `All heads of layer ${now.layer + 1}`;
@@ -164,6 +164,10 @@ function threePictures(figure, place, side) {
   let width = 720;
 
   function sizes(em) {
+    if (lecture()) { // two pictures side by side
+      const half = Math.floor(Math.min((width - em) / 2, figure.tall(24 * em, photo.canvas)));
+      return [half, half, half];
+    }
     const three = width > 44 * em;
     grid.dataset.columns = three ? 3 : 2;
     const small = Math.floor(Math.min((width - (three ? 2 : 1) * em) / (three ? 3 : 2), 25 * em));

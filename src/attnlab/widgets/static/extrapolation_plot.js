@@ -86,8 +86,8 @@ function render(context) {
     const wide = Math.max(220, Math.floor(two ? size * 0.62 : size)), last = all.at(-1);
     const ticks = all.filter((v) => v % trained === 0);
     const plot = chart({
-      wide, high: Math.round((two ? 19 : 16) * em), em, x: [0, last], y: [0, 1.02], xTicks: ticks.length
-        ? [0, ...ticks] : [0, last],
+      wide, high: Math.round(figure.tall((two ? 19 : 16) * em, plotPlace)), em, x: [0, last], y: [0, 1.02],
+      xTicks: ticks.length ? [0, ...ticks] : [0, last],
       yTicks: [0, 0.25, 0.5, 0.75, 1], xName: "length of the test sequence",
         label: `Accuracy against length for ${now.shown.length} encodings`,
     });

@@ -134,7 +134,7 @@ function render(context) {
     const now = state(), em = parseFloat(getComputedStyle(figure.root).fontSize) || 15;
     for (const key of Object.keys(knobs)) if (knobs[key].value !== model.get(key)) knobs[key].value = model.get(key);
     kind.value = model.get("linear") ? "linear" : "tanh";
-    const T = now.rnn.length, wide = Math.max(280, size), high = 19 * em;
+    const T = now.rnn.length, wide = Math.max(280, size), high = figure.tall(19 * em, chart);
     const left = 3.6 * em, right = wide - 4.6 * em, top = 1.4 * em, bottom = high - 3 * em;
     const x = (d) => left + (d / (T - 1)) * (right - left);
     const clip = (e) => Math.max(FLOOR, Math.min(CEILING, e));

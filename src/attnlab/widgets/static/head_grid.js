@@ -1,5 +1,7 @@
 // All heads at once: w = softmax(scores / T) for each head, thumbnails, one enlarged, and what the layer sees.
-import { array, button, choice, context2d, frame, make, nice, pack, shorten, slider, toggle, visible } from "./kit.js";
+import {
+  array, button, choice, context2d, frame, legible, make, nice, pack, shorten, slider, toggle, visible,
+} from "./kit.js";
 import { attend, nested } from "./math.js";
 import { paintWeights } from "./map.js";
 
@@ -97,6 +99,7 @@ function controls(it) {
     figure.push("temperatures", pack([it.N, it.H], new Float32Array(it.N * it.H).fill(1)));
     figure.push("knocked", pack([it.N, it.H], new Uint8Array(it.N * it.H)));
   });
+  for (const desk of [rest, reset]) desk.classList.add("al-desk");
   figure.controls.append(heat, out, asking, rest, reset);
   Object.assign(it, { figure, heat, out, asking });
 }
@@ -165,17 +168,18 @@ function painting(it) {
     pen.putImageData(image, 0, 0);
   }
   function paintMap({ canvas }, rows, query, dead) {
-    const label = 78, top = 66, cell = Math.max(11, Math.min(26, Math.floor(230 / it.L)));
+    const size = legible(12), label = 6.5 * size, top = 5.5 * size;
+    const cell = Math.max(11, Math.min(26, Math.floor(230 / it.L)));
     const pen = context2d(canvas, label + cell * it.L + 26, top + cell * it.L + 2), { theme } = figure;
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    pen.font = "12px sans-serif";
+    pen.font = `${size}px sans-serif`;
     pen.textBaseline = "middle";
     for (let i = 0; i < it.L; i++) {
       pen.fillStyle = theme.text;
       pen.textAlign = "right";
-      pen.font = i === query ? "bold 12px sans-serif" : "12px sans-serif";
-      pen.fillText(shorten(word(i), 10), label - 6, top + (i + 0.5) * cell);
-      pen.font = "12px sans-serif";
+      pen.font = i === query ? `bold ${size}px sans-serif` : `${size}px sans-serif`;
+      pen.fillText(shorten(word(i), 9), label - 6, top + (i + 0.5) * cell);
+      pen.font = `${size}px sans-serif`;
       pen.save();
       pen.translate(label + (i + 0.5) * cell, top - 4);
       pen.rotate(-Math.PI / 3);

@@ -25,6 +25,22 @@ export function make(tag, attributes = {}, ...children) {
   return node;
 }
 
+// In a hall no letter is smaller than this, in pixels of the figure; slides.js enlarges the figure at least 1.6 times,
+// to 24 pixels of 720 lines. kit.css says the same to style sheets, as --al-least.
+const LEAST = 15.4;
+
+let hall; // asked once: a page does not become a deck
+
+/** Whether the page is a lecture: figures then show less, and larger. */
+export function lecture() {
+  return (hall ??= document.querySelector(".reveal .slides") !== null);
+}
+
+/** The size of letters a figure draws: as wished, and in a lecture not too small for the last row. */
+export function legible(size) {
+  return lecture() ? Math.max(LEAST, size) : size;
+}
+
 /** The same for SVG. */
 export function svg(name, attributes = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -130,6 +146,20 @@ export function frame({ model, el }, { name, numbers }) {
     /** Say something to a screen reader. */
     say: (text) => { spoke = performance.now(); live.textContent = text; },
     onTheme: (callback) => themed.push(callback),
+    /**
+     * How high something may be drawn: in a lecture what the slide leaves when all else of the figure has its place
+     * (but it keeps three quarters, while there are controls that can go), elsewhere as wished. `part` is what holds
+     * the drawing.
+     */
+    tall: (wish, part = body, keeps = 0.75) => {
+      const place = root.closest("[data-widget]"), room = place?.closest(".course-fill, .course-columns");
+      const zoom = Number(place?.style.zoom) || 1;
+      if (!lecture() || !room || zoom > 1.65) return wish;
+      const rest = root.offsetHeight - (part.offsetHeight ?? part.clientHeight) + 14; // its own edges
+      const { lecture: mode } = place.dataset;
+      const least = wish * keeps * (/least/.test(mode) ? 0.5 : /less/.test(mode) ? 0.75 : 1);
+      return Math.max(least, Math.min(wish, room.clientHeight / zoom - rest));
+    },
     /** Call `callback(width)` when the body's width changes. */
     onResize: (callback) => {
       const observer = new ResizeObserver((entries) => schedule(() => callback(entries[0].contentRect.width)));
@@ -250,7 +280,7 @@ export function button(label, onclick, attributes = {}) {
 
 /** Size a canvas for the screen's pixel ratio and return its 2-D context in CSS pixels. */
 export function context2d(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = (window.devicePixelRatio || 1) * (lecture() ? 2 : 1); // a slide enlarges its figures
   const w = Math.round(width * ratio), h = Math.round(height * ratio);
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;

@@ -100,7 +100,7 @@ function render(context) {
     const clip = (pairs) => pairs.map(([u, v]) => [u, Math.min(v, high)]);
     const plot = chart({
       wide: Math.max(240, Math.floor(size)),
-      high: Math.round((size < 30 * em ? 16 : 13) * em),
+      high: Math.round(figure.tall((size < 30 * em ? 16 : 13) * em)),
       em,
       x: [0, last * 1.02],
       y: [low, high],

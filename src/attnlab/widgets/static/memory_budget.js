@@ -118,7 +118,7 @@ function render(context) {
 
   let wide = 720;
   function paintCurve(at, given) {
-    const em = letter(figure), high = 13 * em, limit = given.card;
+    const em = letter(figure), high = figure.tall(13 * em, curve), limit = given.card;
     const points = Array.from({ length: 11 }, (_, i) => [i, compute({ ...given, gpus: 2 ** i }).fsdp.total / GIB]);
     const most = 1.1 * Math.max(at.ddp.total / GIB, limit, ...points.map(([, y]) => y));
     const step = 10 ** Math.floor(Math.log10(most / 2));

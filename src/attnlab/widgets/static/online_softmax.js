@@ -109,7 +109,7 @@ function render(context) {
       wide = Math.max(240, Math.floor(size));
     const plot = chart({
       wide,
-      high: Math.round(10 * em),
+      high: Math.round(figure.tall(10 * em, place)),
       em,
       x: [0, n],
       y: [low, high * 1.12],

@@ -111,7 +111,8 @@ function render(context) {
   function paint() {
     const now = state(), em = letter(figure), two = size > 32 * em;
     grid.dataset.columns = two ? 2 : 1;
-    const wide = Math.floor(Math.min(two ? (size - 1.5 * em) / 2 : size, 26 * em)), cell = wide / now.side;
+    const wide = Math.floor(Math.min(two ? (size - 1.5 * em) / 2 : size, figure.tall(26 * em, photo)));
+    const cell = wide / now.side;
     layer.value = model.get("layer");
     head.value = model.get("head");
     share.value = model.get("share");

@@ -56,7 +56,8 @@ function render(context) {
     patch.value = PATCHES.indexOf(model.get("patch"));
     layers.value = model.get("layers");
     heads.value = model.get("heads");
-    const wide = Math.floor(Math.min(two ? width / 2 - em : width, 22 * em)), ink = context2d(canvas, wide, wide);
+    const wide = Math.floor(Math.min(two ? width / 2 - em : width, figure.tall(22 * em, canvas)));
+    const ink = context2d(canvas, wide, wide);
     const coarse = document.createElement("canvas"); // the picture at the chosen size
     coarse.width = coarse.height = model.get("size");
     coarse.getContext("2d").drawImage(small, 0, 0, coarse.width, coarse.height);

@@ -1,6 +1,6 @@
 // A plotly figure: a picture first, plotly.js when the reader comes near. What the hand does with the mouse, the
 // slider (point by point) and the buttons do from the keyboard. The Python side is widgets/plotly_figure.py.
-import { button, frame, make, slider } from "./kit.js";
+import { button, frame, lecture, legible, make, slider } from "./kit.js";
 import { toBytes } from "./wire.js";
 import PALETTE from "./palette.json";
 
@@ -95,7 +95,7 @@ function look(figure, layout, size) {
   const deep = { ...axis, backgroundcolor: theme.bg, showbackground: false };
   const made = inTheme(layout, theme.dark ? "dark" : "light");
   const solid = (name) => ({ ...deep, ...made.scene?.[name] });
-  const letters = Math.max(12, parseFloat(getComputedStyle(figure.root).fontSize) * (small ? 0.85 : 0.95));
+  const letters = Math.max(legible(12), parseFloat(getComputedStyle(figure.root).fontSize) * (small ? 0.85 : 0.95));
   return {
     ...made,
     paper_bgcolor: theme.bg, plot_bgcolor: theme.bg, colorway: theme.series,
@@ -123,7 +123,7 @@ function render(context) {
   const poster = context.fallback?.querySelector("img") ??
     make("img.al-poster", { alt: model.get("alt"), src: `data:image/png;base64,${model.get("poster")}` });
   const place = make("div.al-pl-chart", {}, poster), readout = make("div.al-readout");
-  place.style.aspectRatio = String(1 / model.get("shape"));
+  if (!lecture()) place.style.aspectRatio = String(1 / model.get("shape"));
   let plotly = null, gone = false, wide = 0;
 
   const walk = slider({
@@ -165,13 +165,15 @@ function render(context) {
     return [...made, { ...at, type, mode: "markers", marker, showlegend: false, hoverinfo: "skip" }];
   }
   function draw() {
+    if (lecture()) place.style.height = `${figure.tall(place.clientWidth * model.get("shape"), place, 0)}px`;
     walk.querySelector("input").max = String(points.length - 1);
     walk.value = model.get("point");
     readout.textContent = words() || "Hover over a point, or choose one with the slider.";
     if (!plotly || gone || !(place.clientWidth > 0)) return;
     const layout = look(figure, chart.layout, place.clientWidth);
     if (solid) layout.scene = { ...layout.scene, camera: { ...layout.scene.camera, eye: eye() } };
-    const width = place.clientWidth, height = Math.max(LOWEST, Math.round(width * model.get("shape")));
+    const width = place.clientWidth, wish = figure.tall(width * model.get("shape"), place, 0);
+    const height = Math.max(LOWEST, Math.round(wish));
     Object.assign(layout, { width, height, uirevision: 1 });
     layout.showlegend ??= chart.data.filter((trace) => trace.name).length > 1;
     plotly.react(place, traces(), layout, { displayModeBar: false, scrollZoom: false, responsive: false });

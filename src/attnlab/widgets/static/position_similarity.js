@@ -91,7 +91,7 @@ function render(context) {
       node.value = value;
     }
     grid.dataset.columns = two ? 2 : 1;
-    const half = Math.floor(two ? (size - 1.5 * em) / 2 : size), top = Math.round(20 * em);
+    const half = Math.floor(two ? (size - 1.5 * em) / 2 : size), top = Math.round(figure.tall(20 * em, canvas));
     const cell = Math.min(half / columns, top / rows);
     const wide = Math.round(cell * columns), high = Math.round(cell * rows);
     const values = now.grid ? now.similarity : now.matrix.flat();

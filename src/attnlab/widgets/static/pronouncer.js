@@ -102,6 +102,7 @@ function controls(it) {
   entry.addEventListener("change", () => { if (entry.value !== model.get("text")) it.begin(entry.value); });
   const control = player(figure, model, { total: () => pronunciation().said.length, unit: "sounds",
     moved: () => it.view.release() });
+  control.node.classList.add("al-main");
   figure.controls.append(menu, form, control.node);
   Object.assign(it, { menu, entry, control });
 }

@@ -1,5 +1,5 @@
 // The table of relative-position biases: a window, two cells of it, and the entry that their offset has.
-import { array, choice, context2d, frame, make, nice, slider } from "./kit.js";
+import { array, choice, context2d, frame, legible, make, nice, slider } from "./kit.js";
 import { letter, onPress } from "./chart.js";
 
 /** Size of the window, offset, place in the table (flat), its value, and the bias of the query to every key. */
@@ -24,7 +24,7 @@ function paintSigned(canvas, values, rows, columns, cell, theme, limit, em) {
     ink.fillRect((i % columns) * cell, Math.floor(i / columns) * cell, cell + 0.5, cell + 0.5);
   }
   if (cell >= 30) {
-    ink.font = `${Math.min(em, Math.floor(cell / 2.6))}px sans-serif`;
+    ink.font = `${legible(Math.min(em, Math.floor(cell / 2.6)))}px sans-serif`;
     ink.textAlign = "center";
     ink.textBaseline = "middle";
     for (let i = 0; i < rows * columns; i++) {
@@ -109,7 +109,7 @@ function render(context) {
     const flat = wide > 2 * high,
       two = size > 32 * em && !flat;
     grid.dataset.columns = two ? 2 : 1;
-    const room = Math.min(two ? (size - 1.5 * em) / 2 : size, flat ? 50 * em : 17 * em),
+    const room = Math.min(two ? (size - 1.5 * em) / 2 : size, flat ? 50 * em : figure.tall(17 * em, all)),
       cell = Math.max(3, Math.floor(room / wide));
     const values = table.data.subarray(model.get("head") * high * wide, (model.get("head") + 1) * high * wide);
     const limit = values.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-6);

@@ -54,9 +54,9 @@ function render(context) {
   figure.controls.append(query, key, tied, base, swap);
 
   const dials = make("div.al-rd-dials");
-  const curve = make("div");
+  const curve = make("div.al-aside");
   const readout = make("div.al-readout");
-  figure.body.append(dials, make("div.al-rd-title", {}, "The score for every distance"), curve, readout);
+  figure.body.append(dials, make("div.al-rd-title.al-aside", {}, "The score for every distance"), curve, readout);
 
   function dial(now, pair, side, em, scale) {
     const middle = side / 2, reach = middle - 1.3 * em;

@@ -1,6 +1,6 @@
 // Why attention divides by √d: for standard normal q and k, Var(q·k) = d, so the scores spread
 // with √d, the softmax saturates, and its gradient vanishes. Vaswani et al. 2017, section 3.2.1.
-import { button, frame, make, nice, slider, svg, toggle } from "./kit.js";
+import { button, frame, lecture, make, nice, slider, svg, toggle } from "./kit.js";
 import { entropy, normals, softmax } from "./math.js";
 
 const PAIRS = 4096, LARGEST = 1024, BINS = 32, SPAN = 4; // bins cover ±4 standard deviations
@@ -274,12 +274,12 @@ function painting(it) {
     scaled.value = now.scaled;
     zoom.value = model.get("zoom");
     it.em = parseFloat(getComputedStyle(figure.root).fontSize) || 15;
-    const columns = it.width >= 56 * it.em ? 3 : it.width >= 34 * it.em ? 2 : 1;
+    const columns = lecture() ? 2 : it.width >= 56 * it.em ? 3 : it.width >= 34 * it.em ? 2 : 1;
     grid.dataset.columns = String(columns);
     const gap = 1.4 * it.em;
     const wide = Math.max(200, Math.floor((it.width - gap * (columns - 1)) / columns));
     const whole = columns === 2 ? Math.max(200, Math.floor(it.width)) : wide;
-    const high = Math.round((columns === 3 ? 15 : 13.5) * it.em);
+    const high = Math.round(figure.tall((columns === 3 ? 15 : 13.5) * it.em, bell.place));
 
     bell.name.textContent = `q·k of ${now.keys * now.rows} random pairs`;
     bell.place.replaceChildren(drawBell(now, wide, high));

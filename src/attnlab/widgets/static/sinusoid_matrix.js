@@ -40,9 +40,9 @@ function render(context) {
 
   const canvas = make("canvas", { role: "img" });
   const map = make("div.al-map.al-sm-map", {}, canvas);
-  const rowsName = make("div.al-sm-name");
-  const wave = make("div"), row = make("div");
-  const waveName = make("div.al-sm-title"), rowName = make("div.al-sm-title");
+  const rowsName = make("div.al-sm-name.al-aside");
+  const wave = make("div"), row = make("div.al-aside");
+  const waveName = make("div.al-sm-title"), rowName = make("div.al-sm-title.al-aside");
   const left = make("div", {}, make("div.al-sm-title", {}, "One row a place, one column a dimension"), map, rowsName);
   const grid = make("div.al-sm-grid", {}, left, make("div", {}, waveName, wave, rowName, row));
   const readout = make("div.al-readout");
@@ -65,7 +65,9 @@ function render(context) {
     view.value = now.view;
     const two = size > 40 * em;
     grid.dataset.columns = two ? 2 : 1;
-    const wide = Math.max(140, Math.floor(two ? size * 0.45 : size)), high = Math.round((two ? 20 : 15) * em);
+    const wide = Math.max(140, Math.floor(two ? size * 0.45 : size));
+    const high = Math.round(figure.tall((two ? 20 : 15) * em, canvas));
+    const half = Math.min(8.6 * em, two ? (high - 3 * em) / 2 + em : Infinity); // of the two plots
     const ink = paintMap(canvas, now.matrix.flat(), rows, columns, wide, high, figure.theme, low, 1);
     const cw = wide / columns, ch = high / rows;
     for (const [colour, thick] of [[figure.theme.background, 4], [figure.theme.text, 1.8]]) {
@@ -82,7 +84,7 @@ function render(context) {
 
     const room = Math.max(180, two ? size - wide - 1.5 * em : size), yTicks = binary ? [0, 1] : [-1, 0, 1];
     const span = binary ? [-0.1, 1.1] : [-1.1, 1.1];
-    const over = chart({ wide: room, high: 8.6 * em, em, x: [0, rows - 1], y: span,
+    const over = chart({ wide: room, high: half, em, x: [0, rows - 1], y: span,
       xTicks: roundTicks(rows - 1, room / (4 * em)), yTicks, xName: "place",
       label: `Dimension ${now.dim} over the places` });
     if (binary) over.line(now.wave.flatMap((v, p) => [[p - 0.5, v], [p + 0.5, v]]).map(
@@ -95,7 +97,7 @@ function render(context) {
     }
     over.dot(now.place, now.value, { class: "al-sm-probe" });
     wave.replaceChildren(over.node);
-    const bars = chart({ wide: room, high: 8.6 * em, em, x: [-0.6, columns - 0.4], y: span,
+    const bars = chart({ wide: room, high: half, em, x: [-0.6, columns - 0.4], y: span,
       xTicks: roundTicks(columns - 1, room / (4 * em)), yTicks, xName: "dimension",
       label: `The vector of place ${now.place}` });
     now.row.forEach((v, d) => bars.line([[d, 0], [d, v]], { class: d === now.dim ? "al-sm-bar al-sm-here"

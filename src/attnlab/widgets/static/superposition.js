@@ -1,5 +1,5 @@
 // Superposition: x' = ReLU(WᵀWx + b). Arrows are the columns of W, the matrix is WᵀW, the loss is computed here.
-import { array, button, frame, make, nice, shorten, slider, svg, toggle, visible } from "./kit.js";
+import { array, button, frame, lecture, make, nice, shorten, slider, svg, toggle, visible } from "./kit.js";
 
 /** Everything the figure shows. W is (2, n) flat, b (n). */
 export function squeeze(W, b, n, importance, sizes, luck, sparsity, active) {
@@ -61,7 +61,7 @@ function render(context) {
     make("div.al-s-row", {},
       make("div.al-s-pane", {}, make("div.al-s-title", {}, "Each feature is an arrow"), plane),
       make("div.al-s-pane", {}, make("div.al-s-title", {}, "Interference WᵀW"), make("div.al-s-scroll", {}, table)),
-      make("div.al-s-pane", {}, make("div.al-s-title", {}, "Switch features on: what comes back?"), bars)),
+      make("div.al-s-pane.al-aside", {}, make("div.al-s-title", {}, "Switch features on: what comes back?"), bars)),
     make("div.al-readout", {}, loss, words));
 
   let switches = [];
@@ -96,7 +96,7 @@ function render(context) {
       parts.push(svg("circle", { cx: x, cy: -y, r: on ? 0.075 : 0.045, fill: colour(i) }));
       if (size > 0.15) {
         const far = (size + 0.2) / size;
-        parts.push(svg("text", { x: x * far, y: -y * far, "font-size": 0.19, "text-anchor": "middle",
+        parts.push(svg("text", { x: x * far, y: -y * far, "font-size": lecture() ? 0.24 : 0.19, "text-anchor": "middle",
           "dominant-baseline": "central", fill: theme.text, "font-weight": on ? 700 : 400 }, String(i + 1)));
       }
     });

@@ -1,6 +1,6 @@
 // The whole Transformer at work: type a sentence, and watch it translated word by word. Every head of every layer is
 // computed here, from the weights of a trained model; heads can be knocked out, words can be chosen by hand.
-import { button, choice, frame, make, nice, shorten, slider, svg, toggle, visible } from "./kit.js";
+import { button, choice, frame, lecture, make, nice, shorten, slider, svg, toggle, visible } from "./kit.js";
 import { entropy, nested } from "./math.js";
 import { chooseWord, draws, finish, headName, isFinished, mapsOf, momentsOf, nextWord, openTransformer,
   readSource } from "./transformer_model.js";
@@ -99,6 +99,7 @@ function sentenceBox(it) {
     { "aria-label": "To the end" });
   const transport = make("div.al-tf-transport", { role: "group", "aria-label": "Word by word" }, first,
     back, step, play, last);
+  transport.classList.add("al-main");
   figure.controls.append(form, examples, transport);
   Object.assign(it, { model, KEYS, figure, state, quiet, box, examples, note, first, back, step, play, last });
 }
@@ -108,7 +109,7 @@ function panes(it) {
   const { model, figure, note } = it;
   const english = make("div.al-tf-words", { lang: "en" }), french = make("div.al-tf-words", { lang: "fr" });
   const links = svg("svg", { class: "al-tf-links", "aria-hidden": "true" });
-  const hero = make("div.al-tf-hero", {}, make("div.al-tf-lines", {}, english, french, links));
+  const hero = make("div.al-tf-hero.al-scrolls", {}, make("div.al-tf-lines", {}, english, french, links));
   const answers = make("div.al-tf-answers", { hidden: true });
 
   // ---- all heads, as in the paper's figure 1, from top to bottom
@@ -367,7 +368,7 @@ function paintingWords(it) {
   };
 
   function paint() {
-    const size = it.width < 620 ? "narrow" : it.width < 1000 ? "medium" : "wide";
+    const size = lecture() ? "wide" : it.width < 620 ? "narrow" : it.width < 1000 ? "medium" : "wide";
     figure.root.dataset.size = size;
     const view = model.get("view");
     for (const pane of [stack, one, nextPane]) {
@@ -526,7 +527,8 @@ function paintingHeads(it) {
       const room = one.clientWidth - 2 || 320;
       it.place = paintMap(canvas, figure.theme, {
         map: data, rowWords: words.rows, columnWords: words.columns, grid: it.now.words.length + 1, room,
-        height: figure.root.dataset.size === "wide" ? 290 : 400, row, causal: block === "decoder", silent,
+        height: figure.tall(figure.root.dataset.size === "wide" ? 290 : 400, canvas, 0.45), row,
+        causal: block === "decoder", silent,
       });
     }
     const ranked = Array.from({ length: data.columns }, (_, j) => j).sort((a, b) => data.data[row * data.columns + b] -

@@ -1,5 +1,5 @@
 // Pictures for the whole Transformer: small and large attention maps, and the ribbons between words.
-import { context2d, shorten, svg, visible } from "./kit.js";
+import { context2d, legible, shorten, svg, visible } from "./kit.js";
 import { paintWeights } from "./map.js";
 
 const FONT_STACK = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
@@ -32,13 +32,13 @@ export function paintMap(canvas, theme, given) {
   const { map, rowWords, columnWords, room, row, causal, silent } = given;
   const rows = Math.max(given.grid, map.rows), columns = causal ? rows : map.columns;
   const ctx = canvas.getContext("2d");
-  const size = room < 380 || columns > 18 ? 12 : 13;
+  const size = legible(room < 380 || columns > 18 ? 12 : 13);
   ctx.font = `650 ${size}px ${FONT_STACK}`; // the widest they get
   const left = Math.ceil(Math.min(room < 380 ? 76 : 104,
     Math.max(34, ...rowWords.map((w) => ctx.measureText(visible(w)).width)))) + 8;
   const tilted = Math.ceil(Math.min(84, Math.max(30, ...columnWords.map((w) => ctx.measureText(visible(w)).width))));
   const top = Math.ceil(tilted * Math.sin(SLANT)) + 14, lean = Math.ceil(tilted * Math.cos(SLANT)) + 4;
-  const cell = Math.max(13, Math.min(38, Math.floor((room - left - Math.max(4, lean - 12)) / columns),
+  const cell = Math.max(legible(13), Math.min(38, Math.floor((room - left - Math.max(4, lean - 12)) / columns),
     Math.floor((given.height - top) / rows)));
   const width = left + cell * columns + Math.max(4, lean - cell / 2), height = top + cell * rows + 3;
   context2d(canvas, width, height);
@@ -52,7 +52,7 @@ export function paintMap(canvas, theme, given) {
       ctx.fillRect(left + j * cell, top + i * cell, cell - 1, cell - 1);
       if (cell >= 26 && w >= 0.005) {
         ctx.fillStyle = theme.inkOnWeight(w);
-        ctx.font = `${cell >= 30 ? 11 : 10}px ${FONT_STACK}`;
+        ctx.font = `${legible(cell >= 30 ? 11 : 10)}px ${FONT_STACK}`;
         ctx.textAlign = "center";
         ctx.textBaseline = "middle";
         ctx.fillText(w >= 0.995 ? "1" : w.toFixed(2).slice(1), left + (j + 0.5) * cell, top + (i + 0.5) * cell + 0.5);

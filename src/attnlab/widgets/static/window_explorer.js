@@ -258,7 +258,7 @@ function render(context) {
       em = letter(figure),
       two = size > 32 * em;
     grid.dataset.columns = two ? 2 : 1;
-    const wide = Math.floor(Math.min(two ? (size - 1.5 * em) / 2 : size, 26 * em));
+    const wide = Math.floor(Math.min(two ? (size - 1.5 * em) / 2 : size, figure.tall(26 * em, photo)));
     step.value = all.step;
     window.value = all.window;
     shift.querySelector("input").max = all.window - 1;

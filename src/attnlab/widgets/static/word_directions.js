@@ -1,5 +1,5 @@
 // Word arithmetic on real vectors: start + amount · (towards − away), and the nearest words by cosine.
-import { array, choice, frame, make, nice, shorten, slider, svg, toggle } from "./kit.js";
+import { array, choice, frame, lecture, legible, make, nice, shorten, slider, svg, toggle } from "./kit.js";
 
 const TOP = 6;
 
@@ -72,6 +72,7 @@ function render(context) {
     const [left, right] = [Math.min(...xs), Math.max(...xs)], [low, high] = [Math.min(...ys), Math.max(...ys)];
     const X = (x) => 45 + (230 * (x - left)) / (right - left || 1);
     const Y = (y) => 212 - (180 * (y - low)) / (high - low || 1);
+    const size = lecture() ? (legible(12) * 320) / (plane.clientWidth || 320) : 12; // it is drawn 320 wide
     const parts = [];
     const arrow = (from, to, dash) => {
       const [x1, y1, x2, y2] = [X(from[0]), Y(from[1]), X(to[0]), Y(to[1])];
@@ -92,7 +93,7 @@ function render(context) {
         : svg("circle", { cx, cy, r: 4, fill: kind === "given" ? colours.series[0] : colours.background,
           stroke: colours.series[0], "stroke-width": 2 }));
       if (word !== null) parts.push(svg("text", { x: Math.max(24, Math.min(296, cx)), y: cy < 24 ? cy + 18 : cy - 8,
-        "text-anchor": "middle", fill: colours.text, "font-size": 12 }, shorten(word, 12)));
+        "text-anchor": "middle", fill: colours.text, "font-size": size }, shorten(word, 12)));
     };
     at.nearest.slice(0, 4).forEach((place, i) => {
       if (![model.get("start"), model.get("away"), model.get("towards")].includes(now.nearest[i])) dot(place,
@@ -125,6 +126,7 @@ function render(context) {
     paint();
   }));
   figure.onTheme(() => paint());
+  if (lecture()) figure.onResize(() => paint());
   return figure.dispose;
 }
 

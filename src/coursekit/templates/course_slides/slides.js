@@ -3,7 +3,14 @@ const WIDTH = 1280;
 const HEIGHT = 720;
 const SMALLEST = 0.75; // of the normal type, 32 px: what the last row can read
 const SMALLER = 0.6; // for a slide with too much on it, which should be split
-const FIGURES = [2.4, 2.2, 2, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4, 1.3, 1.2, 1.1, 1, 0.9, 0.8, 0.7, 0.6];
+// How much a figure is enlarged. Its letters have 15.2 pixels or more (kit.css), so from 1.6 on the last row can read them.
+const LARGE = [1.6, 1.9, 2.3];
+const TOO_SMALL = [1.5, 1.4, 1.3, 1.2, 1.1, 1, 0.9, 0.8, 0.7, 0.6];
+// What a hall gets of a figure: all, no readout, two controls, its controls beside it; and what each is worth. The last
+// are tried when nothing else is whole.
+const MODES = [["", 1], ["bare", 0.9], ["few", 0.85], ["bare few", 0.8], ["beside", 0.9]];
+const LAST = ["beside bare", "bare few less", "bare few least"];
+const DRAWN = ":is(canvas, svg, table, img, .al-drawn)";
 
 const frame = () => new Promise((done) => setTimeout(done, 34)); // figures answer a new size late
 const overflows = (slide) => slide.scrollHeight > HEIGHT + 1;
@@ -66,22 +73,53 @@ function fitType(slide) {
   }
 }
 
-/** The largest type, and for figures the largest size, with which a slide does not overflow. */
+/** Whether a figure is whole: nothing of it scrolls, and it is not higher than its room. */
+function whole(figure) {
+  const boxes = [figure, ...figure.querySelectorAll(".al-body, .al-body div")];
+  const cut = boxes.some((box) => box.scrollWidth > box.clientWidth + 1 && !box.matches(".al-scrolls, .al-sr") &&
+    (box === figure || getComputedStyle(box).overflowX !== "visible"));
+  const room = figure.closest(".course-fill");
+  return !cut && !(room && room.scrollHeight > room.clientHeight + 1);
+}
+
+/** How much of the slide its drawings take; a little more for larger letters. */
+function worth(figures, zoom) {
+  const drawn = figures.flatMap((figure) => [...figure.querySelectorAll(`.al-body ${DRAWN}`)]);
+  const area = drawn.filter((node) => !node.parentElement.closest(`.al-body ${DRAWN}`)).reduce((sum, node) => {
+    const box = node.getBoundingClientRect();
+    return sum + box.width * box.height;
+  }, 0);
+  return area / (WIDTH * HEIGHT * Reveal.getScale() ** 2) + 0.06 * zoom;
+}
+
+/** The largest type, and for figures the form and size that show most, with which a slide does not overflow. */
 async function fit(slide) {
   const figures = [...slide.querySelectorAll("[data-widget]")];
+  const set = async (mode, zoom) => {
+    const tried = [...MODES.map(([name]) => name), ...LAST].indexOf(mode);
+    for (const figure of figures) {
+      figure.dataset.lecture = mode;
+      figure.style.zoom = zoom + 0.004 * tried; // a pixel wider or narrower: it measures itself anew
+    }
+    await frame();
+    return !overflows(slide) && figures.every(whole);
+  };
+  const choose = async () => {
+    let best = null;
+    for (const [mode, weight] of MODES)
+      for (const zoom of LARGE) {
+        if (!(await set(mode, zoom))) break;
+        const value = weight * worth(figures, zoom);
+        if (!best || value > best.value) best = { mode, zoom, value };
+      }
+    if (best) return set(best.mode, best.zoom);
+    for (const mode of LAST) if (await set(mode, LARGE[0])) return true;
+    for (const zoom of TOO_SMALL) if (await set("", zoom)) return true;
+    return false;
+  };
   figures.forEach((figure) => { figure.style.zoom = 1; });
   fitType(slide);
-  for (const zoom of figures.length ? FIGURES : []) {
-    figures.forEach((figure) => { figure.style.zoom = zoom.toFixed(1); });
-    await frame();
-    const cut = figures.some((figure) => figure.scrollWidth > figure.clientWidth + 1 ||
-      [...figure.querySelectorAll(".al-body")].some((body) => body.scrollWidth > body.clientWidth + 1));
-    const low = figures.some((figure) => {
-      const room = figure.closest(".course-fill");
-      return room && room.scrollHeight > room.clientHeight + 1;
-    });
-    if (!overflows(slide) && !cut && !low) break;
-  }
+  if (figures.length) await choose();
   fitPictures(slide);
   slide.dataset.fits = overflows(slide) ? "no" : "yes";
 }

@@ -1,11 +1,11 @@
-"""Train language models of eight sizes on five amounts of text, three times each: a scaling law.
+"""Train language models of six sizes on four amounts of text, three times each: a scaling law.
 
-    python training/scaling.py                    # about ten CPU minutes on one core
+    python training/scaling.py                    # about 90 CPU seconds on one core
     python training/scaling.py --widths 8 16 --seeds 1 --file /tmp/try.json
 
 Two sets of runs go into assets/data/scaling_law.json; chapter 7 fits and draws them.
 
-    grid     every width with 63 thousand to one million letters of tiny Shakespeare
+    grid     every width with 41 to 328 thousand letters of tiny Shakespeare
     budget   every width with as many letters as one budget of compute pays for, C = 6 N D
 
 Each run has a cosine of its own length, since a run cut short is worse than a short run (Hoffmann
@@ -26,9 +26,9 @@ from attnlab.data import shakespeare
 from attnlab.models.families import DecoderOnly
 from attnlab.models.transformer import Config
 
-WIDTHS = (8, 12, 16, 24, 32, 48, 64, 96)
-STEPS = (62, 125, 250, 500, 1000)
-BUDGETS = (1e10, 4e10)  # FLOPs
+WIDTHS = (8, 12, 16, 24, 32, 48)
+STEPS = (40, 80, 160, 320)
+BUDGETS = (2.5e9, 1e10)  # FLOPs
 LENGTH, SIZE, LAYERS = 64, 16, 2
 MOST = 1_050_000  # letters a run may draw; the training text has 1,003,854
 

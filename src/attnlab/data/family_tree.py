@@ -128,3 +128,14 @@ TREE = tuple(
     )
     for name, year, branch, maker, free, size, parent, text, source in ROWS
 )  # fmt: skip
+
+KNOWN = (
+    "Transformer", "GPT", "BERT", "GPT-2", "T5", "GPT-3", "ViT", "DINO", "Codex", "InstructGPT",
+    "ChatGPT", "Whisper", "GPT-4", "Gopher", "Chinchilla", "Llama", "ModernBERT", "DeepSeek-V3",
+    "DeepSeek-R1",
+)  # fmt: skip
+
+
+def short() -> list[Model]:
+    """The models most people know, with their parents: for a slide."""
+    return [model for model in TREE if model.name in KNOWN]

@@ -37,6 +37,11 @@ def examples() -> list[LiveFigure]:
     ]
 
 
+def lecture() -> LiveFigure:
+    """Five words: their rows fit on a slide."""
+    return FamilyMasks(WORDS[:5], hidden=[1, 2], family="T5", row=5)
+
+
 def rogue(words: list[str]) -> LiveFigure:
     return FamilyMasks(words, hidden=[1], family="T5")
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from attnlab.data.family_tree import BRANCHES, TREE, Model
+from attnlab.data.family_tree import BRANCHES, TREE, Model, short
 from attnlab.widgets import ModelTree
 from attnlab.widgets.base import LiveFigure
 from tests.browser.live import Live
@@ -28,6 +28,11 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
 
 def examples() -> list[LiveFigure]:
     return [ModelTree(selected=10), ModelTree(TREE[:7], show="open")]
+
+
+def lecture() -> LiveFigure:
+    """A hall sees the branches and who is whose child; the whole tree is for a page."""
+    return ModelTree(short(), selected=5)
 
 
 def rogue(words: list[str]) -> LiveFigure:

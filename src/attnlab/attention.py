@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.fused import fused_attention
-from attnlab.masks import Mask, combine
+from attnlab.masks import Mask, combine, surely
 from attnlab.record import listening, note
 from attnlab.scores import dot
 from attnlab.shapes import Score, check_inputs, checked_scores
@@ -37,6 +37,8 @@ def softmax(scores: Tensor, mask: Tensor | None = None, off_by_one: bool = False
     # A whole row of −∞ would give 0/0 = NaN, forwards and backwards: such a row gets zeros here,
     # and is multiplied by 0 afterwards.
     sees = mask.any(dim=-1, keepdim=True)  # does the query see any key?
+    if surely(sees):  # nearly always
+        return torch.softmax(torch.where(mask, scores, -torch.inf), dim=-1)
     lowest = scores.new_zeros(sees.shape).masked_fill(sees, -torch.inf)
     return torch.softmax(torch.where(mask, scores, lowest), dim=-1) * sees
 
@@ -101,7 +103,7 @@ def attention(
     - `fused=False` writes all weights down, as in 2017: the same result, slower.
     """
     check_inputs(q, k, v, mask, bias, causal, score, scale, temperature, dropout)
-    if fused and score is dot and not listening():
+    if fused and score is dot and not listening() and not _written_anyway(bias):
         factor = _scale(q, score, scale) / temperature
         return fused_attention(q, k, v, mask, bias, causal, factor, off_by_one, dropout)
     w = weights(
@@ -117,6 +119,14 @@ def share_heads(x: Tensor, q: Tensor) -> Tensor:
     if q.dim() < 4 or x.shape[-3] in (1, q.shape[-3]) or q.shape[-3] == 1:
         return x  # equal, or broadcast
     return x.repeat_interleave(q.shape[-3] // x.shape[-3], dim=-3)
+
+
+def _written_anyway(bias: Tensor | None) -> bool:
+    """On a CPU the kernel has no gradient for a bias: torch would write the weights down as well,
+    and look for empty rows twice more.
+    """
+    trained = bias is not None and bias.requires_grad and torch.is_grad_enabled()
+    return trained and bias is not None and bias.device.type == "cpu"
 
 
 def _scale(q: Tensor, score: Score, scale: float | None) -> float:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.masks import Mask, combine
+from attnlab.masks import Mask, combine, surely
 
 
 def fused_attention(
@@ -38,11 +38,11 @@ def fused_attention(
     if off_by_one:
         k, v, allowed, bias = _add_silent_key(k, v, allowed, bias)
     if allowed is None:
-        return _kernel(q, k, v, None, factor, dropout)
+        return _kernel(q, k, v, bias, factor, dropout)
 
     # Kernels disagree on queries that see no key: open their rows, and multiply by 0 afterwards.
     sees = allowed.any(-1, keepdim=True)
-    if _all(sees):  # nearly always
+    if surely(sees):  # nearly always
         extra = allowed if bias is None else torch.where(allowed, bias, -torch.inf)
         return _kernel(q, k, v, extra, factor, dropout)
     extra = allowed | ~sees
@@ -62,11 +62,6 @@ def _add_silent_key(
     if bias is not None:
         bias = F.pad(bias.expand(*bias.shape[:-1], k.shape[-2]), (1, 0))
     return F.pad(k, (0, 0, 1, 0)), F.pad(v, (0, 0, 1, 0)), allowed, bias
-
-
-def _all(sees: Tensor) -> bool:
-    """Is it known that every query sees a key? A GPU or a compiler is not asked: it would wait."""
-    return sees.device.type == "cpu" and not torch.compiler.is_compiling() and bool(sees.all())
 
 
 def _kernel(

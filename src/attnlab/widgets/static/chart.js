@@ -5,8 +5,10 @@ import { context2d, svg } from "./kit.js";
  * An empty plot. `x` and `y` are [from, to]; ticks are numbers or [number, text] pairs.
  * Returns {node, x, y, box, line, dot, text}: x(v) and y(v) give pixels.
  */
-export function chart({ wide, high, em, x, y, xTicks = [], yTicks = [], xName = "", label = "", right = 0.8 }) {
-  const box = { left: 2.9 * em, right: wide - right * em, top: 0.8 * em, bottom: high - (xName ? 3 : 1.9) * em };
+export function chart({
+  wide, high, em, x, y, xTicks = [], yTicks = [], xName = "", label = "", right = 0.8, left = 2.9,
+}) {
+  const box = { left: left * em, right: wide - right * em, top: 0.8 * em, bottom: high - (xName ? 3 : 1.9) * em };
   const node = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img",
     "aria-label": label, class: "al-chart" });
   const px = (v) => box.left + ((v - x[0]) / (x[1] - x[0] || 1)) * (box.right - box.left);

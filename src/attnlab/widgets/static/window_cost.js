@@ -80,6 +80,7 @@ function render(context) {
       high: 13 * em,
       em,
       right: 1.5,
+      left: 3.8,
       x: [log(112), log(1792)],
       y: [6, 13],
       xTicks: SIZES.filter((s) => wide > 34 * em || [112, 448, 1792].includes(s)).map((s) => [log(s), s]),

@@ -24,9 +24,9 @@ BARS = {
     "Swin-T, ours / timm": 1.0,
     "windows from 28² to 112² tokens, over linear": 1.15,
 }
-# Every pair of tokens costs the same from 28² tokens up (1.4 to 1.5 ns each in one run), so global
-# attention grows quadratically and this ratio is 1: not above, and on a busy machine it wavers.
-LEAST = {"global from 28² to 112² tokens, over quadratic": 0.85}
+LEAST = {"global from 28² to 112² tokens, over quadratic": 1.0}
+# Windows and global attention both write their weights down here. The fused kernel does not, and
+# grows as counted, 1.0 within a few per cent either way: printed, but no bar can hold it.
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -91,18 +91,18 @@ def growth(rounds: int = 8) -> dict[str, float]:
     for _ in range(rounds):
         for side in (28, 112):
             x = torch.randn(1, side, side, 32)
-            line, cut = x.flatten(1, 2)[:, None], partition(x, 7)
-            for name, z, times in (("global", line, 1), ("windows", cut, 20)):
+            line, cut = x.flatten(1, 2)[:, None], partition(x, 7)[:, :, None]
+            for name, z, fused, times in (
+                ("global", line, False, 1), ("fused", line, True, 1), ("windows", cut, False, 20)
+            ):  # fmt: skip
                 for _ in range(times):
-                    spent = seconds(lambda z=z: attention(z, z, z))
+                    spent = seconds(lambda z=z, fused=fused: attention(z, z, z, fused=fused))
                     best[name, side] = min(best.get((name, side), float("inf")), spent)
+    factor = {name: best[name, 112] / best[name, 28] for name in ("global", "fused", "windows")}
     return {
-        "windows from 28² to 112² tokens, over linear": best["windows", 112]
-        / best["windows", 28]
-        / 16,
-        "global from 28² to 112² tokens, over quadratic": best["global", 112]
-        / best["global", 28]
-        / 256,
+        "windows from 28² to 112² tokens, over linear": factor["windows"] / 16,
+        "global from 28² to 112² tokens, over quadratic": factor["global"] / 256,
+        "global, fused, over quadratic": factor["fused"] / 256,
     }
 
 
@@ -110,8 +110,9 @@ def main() -> bool:
     torch.set_num_threads(1)
     held = True
     for name, ratio in {**growth(), **swin_t_ratios()}.items():
-        good = ratio <= BARS[name] if name in BARS else ratio >= LEAST[name]
-        bar = f"at most {BARS[name]}" if name in BARS else f"at least {LEAST[name]}"
+        good = LEAST.get(name, 0.0) <= ratio <= BARS.get(name, float("inf"))
+        bar = f"at most {BARS[name]}" if name in BARS else ""
+        bar = f"at least {LEAST[name]}" if name in LEAST else bar
         print(f"{name:48} {ratio:6.2f}   {bar}{'' if good else '   BROKEN'}", flush=True)
         held &= good
     return held

@@ -118,7 +118,12 @@ def configuration(project: Project, chapters: list[Chapter], assets: list[str]) 
     sphinx = config["sphinx"]["config"]
     sphinx["html_js_files"] = [
         *sphinx.get("html_js_files", []),
-        *([name, {"defer": "defer"}] for name in assets if name.endswith(".js")),
+        # Nothing is painted before the figures of the first screen are there: no jump.
+        *(
+            [name, {"defer": "defer", "blocking": "render"}]
+            for name in assets
+            if name.endswith(".js")
+        ),
     ]
     sphinx["html_css_files"] = [
         *(name for name in assets if name.endswith(".css")),

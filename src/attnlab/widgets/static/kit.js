@@ -96,7 +96,14 @@ export function frame({ model, el }, { name, numbers }) {
   const root = make(`div.al-figure.al-${name}`, {
     role: "figure", "data-lm-suppress-shortcuts": "true", // JupyterLab's own keys stay out of the figure
   }, title, controls, body, caption, live);
-  root.figure = { numbers };
+  const sized = [];
+  /** Take the width of the place now, not in a frame or two: nothing on the page has been painted yet. */
+  const measure = () => {
+    const { paddingLeft, paddingRight } = getComputedStyle(body);
+    const width = body.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    if (width > 0) for (const callback of sized) callback(width);
+  };
+  root.figure = { numbers, measure };
   el.replaceChildren(root);
 
   const scheduled = new Set();
@@ -162,6 +169,7 @@ export function frame({ model, el }, { name, numbers }) {
     },
     /** Call `callback(width)` when the body's width changes. */
     onResize: (callback) => {
+      sized.push(callback);
       const observer = new ResizeObserver((entries) => schedule(() => callback(entries[0].contentRect.width)));
       observer.observe(body);
       undo.push(() => observer.disconnect());

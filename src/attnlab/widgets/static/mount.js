@@ -35,7 +35,9 @@
     if (place.dataset.mounted) return;
     place.dataset.mounted = "pending";
     const name = place.dataset.widget;
-    await new Promise((go) => setTimeout(go)); // each figure in a task of its own: the page stays awake
+    // What a reader sees first is there when the page is painted first, so that nothing jumps. All others wait, each
+    // for a task of its own: the page stays awake.
+    if (place.getBoundingClientRect().top > innerHeight) await new Promise((go) => setTimeout(go));
     const state = JSON.parse(place.querySelector('script[type="application/json"]').textContent, revive);
     const { default: figure } = need(name);
     const el = document.createElement("div");
@@ -44,6 +46,7 @@
     const dispose = await figure.render({ model, el, fallback }); // a figure may take over what stands there
     place.append(el);
     fallback?.remove();
+    el.firstElementChild?.figure?.measure?.();
     place.model = model; // for the curious, and for the tests
     place.dispose = () => { dispose?.(); el.remove(); };
     place.dataset.mounted = "yes";

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnlab.widgets import PatchAttention, PatchMemory
+from attnlab.widgets import Collapse, PatchAttention, PatchMemory
 from attnlab.widgets.base import FigureError
 
 IMAGE = np.linspace(0, 1, 3 * 8 * 8).reshape(3, 8, 8)
@@ -40,3 +40,19 @@ def test_memory_takes_its_own_sizes_only() -> None:
     for wrong in (dict(size=100), dict(patch=3), dict(layers=0), dict(heads=65)):
         with pytest.raises(FigureError):
             PatchMemory(image=IMAGE, **wrong)
+
+
+def test_the_collapse_takes_what_fits_together() -> None:
+    figure = Collapse.dots(starts=2, step=200, start=1, picture=35)
+    given = {name: getattr(figure, name) for name in ("noise", "first", "prototypes")}
+    for wrong, words in (
+        (dict(noise=given["noise"][:3]), "two views of every dot"),
+        (dict(first=given["first"][..., :2]), "are expected"),
+        (dict(first=given["first"][:, :5]), "the same hidden width"),
+        (dict(prototypes=np.zeros((2, 8, 16))), "2 to 7 have a colour"),
+    ):
+        with pytest.raises(FigureError, match=words):
+            Collapse(figure.points, **(given | wrong))
+    for name, value in (("step", 201), ("start", 2), ("picture", -1)):
+        with pytest.raises(FigureError, match=f"{name} is {value}"):
+            setattr(figure, name, value)

@@ -7,6 +7,7 @@ from attnlab.widgets.beam_tree import BeamTree
 from attnlab.widgets.browser_translator import BrowserTranslator
 from attnlab.widgets.caption_stepper import CaptionStepper
 from attnlab.widgets.chopper import Chopper
+from attnlab.widgets.collapse import Collapse
 from attnlab.widgets.diagram import Diagram
 from attnlab.widgets.dino_explorer import DinoExplorer
 from attnlab.widgets.extrapolation_plot import ExtrapolationPlot
@@ -50,6 +51,7 @@ __all__ = [
     "BrowserTranslator",
     "CaptionStepper",
     "Chopper",
+    "Collapse",
     "Diagram",
     "DinoExplorer",
     "ExtrapolationPlot",

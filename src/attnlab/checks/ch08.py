@@ -23,6 +23,7 @@ from attnlab.checks.ch08_suspects import (
     teacher_step,
 )
 from attnlab.checks.compare import numbers
+from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.layers.patches import patchify, unpatchify
 
@@ -60,6 +61,13 @@ def patches_of_one_pixel(answer: Answer) -> None:
     answer.must_match(numbers(2, 3, 4, 5), 1)
 
 
+@patchify_by_hand.draws
+def any_pictures(draw: Draw) -> tuple[Tensor, int]:
+    patch = draw.size(1, 4)
+    height, width = patch * draw.size(1, 4), patch * draw.size(1, 4)
+    return draw.numbers(draw.size(1, 3), draw.size(1, 3), height, width), patch
+
+
 # 08.2 ────────────────────────────────────────────────────────────────────────────────────────────
 
 unpatchify_by_hand = Exercise(
@@ -83,6 +91,12 @@ def it_undoes_the_cut(answer: Answer) -> None:
     answer.must_match(patchify(torch.arange(24.0).reshape(1, 1, 4, 6), 2), 2, 2)
     answer.must_match(patchify(numbers(2, 3, 4, 6), 2), 2, 2)
     answer.must_match(patchify(numbers(2, 2, 9, 6), 3), 3, 3)
+
+
+@unpatchify_by_hand.draws
+def any_cut_pictures(draw: Draw) -> tuple[Tensor, int, int]:
+    images, patch = any_pictures(draw)
+    return patchify(images, patch), patch, images.shape[2] // patch
 
 
 # 08.3 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -112,6 +126,12 @@ def cls_stays_and_the_grid_is_resized(answer: Answer) -> None:
 @resize_by_hand.property
 def smaller_works_too(answer: Answer) -> None:
     answer.must_match(numbers(1 + 36, 4), 6, 3)
+
+
+@resize_by_hand.draws
+def any_two_sizes(draw: Draw) -> tuple[Tensor, int, int]:
+    old, new = draw.size(2, 5), draw.size(2, 7)
+    return draw.numbers(1 + old * old, draw.size()), old, new
 
 
 # 08.4 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,6 +182,13 @@ def weights_that_do_not_sum_to_one(answer: Answer) -> None:
     )
 
 
+@score_by_hand.draws
+def any_map_and_outline(draw: Draw) -> tuple[Tensor, Tensor, float]:
+    side, scale = draw.size(1, 5), draw.size(1, 4)
+    weights = draw.numbers(side, side).exp()  # they sum to anything
+    return weights, draw.mask(side * scale, side * scale), draw.choice([0.25, 0.6, 0.85])
+
+
 # 08.5 ────────────────────────────────────────────────────────────────────────────────────────────
 
 teacher_by_hand = Exercise(
@@ -199,6 +226,15 @@ def momentum_one_moves_nothing(answer: Answer) -> None:
     answer.must_match(*state(5), 1.0)
 
 
+@teacher_by_hand.draws
+def any_step(draw: Draw) -> tuple[Tensor, Tensor, Tensor, Tensor, float]:
+    width, prototypes = draw.sizes(2)
+    teacher, student = draw.numbers(2, width)
+    logits = draw.numbers(draw.size(), prototypes)
+    momentum = draw.choice([0.0, 0.5, 0.9, 0.996, 1.0])
+    return teacher, student, draw.numbers(prototypes), logits, momentum
+
+
 # 08.6 ────────────────────────────────────────────────────────────────────────────────────────────
 
 bug_in_the_map = Exercise(
@@ -225,3 +261,10 @@ def with_registers(answer: Answer) -> None:
 @bug_in_the_map.property
 def without_registers(answer: Answer) -> None:
     answer.must_match(maps(2, 3, skip=1, patches=12), 0, 3)
+
+
+@bug_in_the_map.draws
+def any_map(draw: Draw) -> tuple[Tensor, int, int]:
+    registers, rows, columns = draw.dice.randint(0, 4), draw.size(1, 4), draw.size(1, 5)
+    length = 1 + registers + rows * columns
+    return draw.numbers(*draw.front(), length, length).softmax(-1), registers, rows

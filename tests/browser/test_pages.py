@@ -14,7 +14,7 @@ from benchmarks import pages
 Address = Callable[..., str]
 
 
-@pytest.mark.parametrize("name", (pages.LANDING, *pages.HELD))
+@pytest.mark.parametrize("name", [pages.LANDING, *pages.HELD])
 def test_a_chapter_that_met_the_bars_keeps_them(
     name: str, site: Path, address: Address, browser: Browser
 ) -> None:

@@ -3,6 +3,7 @@
 `fit` is the loop; the rest is handed to it.
 """
 
+from attnlab.training.cockpit import Cockpit, cockpit
 from attnlab.training.descent import Descent
 from attnlab.training.fit import fit
 from attnlab.training.history import History
@@ -10,6 +11,7 @@ from attnlab.training.listeners import Curve, Evaluate, Listener, Progress, Save
 from attnlab.training.schedules import constant, cosine, inverse_sqrt
 
 __all__ = [
+    "Cockpit",
     "Curve",
     "Descent",
     "Evaluate",
@@ -17,6 +19,7 @@ __all__ = [
     "Listener",
     "Progress",
     "Save",
+    "cockpit",
     "constant",
     "cosine",
     "fit",

@@ -19,7 +19,7 @@ class LiveLoss:
         self.seconds = seconds
         self.last = -math.inf
         self.handle: Any = None
-        self.alive = _in_notebook()
+        self.alive = in_notebook()
 
     def update(self, losses: Sequence[float]) -> None:
         if self.alive and time.monotonic() - self.last > self.seconds:
@@ -34,22 +34,28 @@ class LiveLoss:
 
     def _draw(self, losses: Sequence[float]) -> None:
         from IPython.display import display
-        from matplotlib.figure import Figure
 
-        from attnlab.figures import COLOURS, Picture
-
-        figure = Figure(figsize=(7, 2.6), layout="constrained")
-        ax = figure.add_subplot()
-        ax.plot(losses, color=COLOURS["sky"], linewidth=0.8, alpha=0.5)
-        ax.plot(_smooth(losses), color=COLOURS["blue"], linewidth=2)
-        ax.set(xlabel="step", ylabel="loss", yscale="log", title="Training loss")
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})
-        picture = Picture(buffer.getvalue(), ALT, CAPTION, (700, 260))
+        picture = loss_picture(losses)
         if self.handle is None:
             self.handle = display(picture, display_id=True)
         else:
             self.handle.update(picture)
+
+
+def loss_picture(losses: Sequence[float]) -> Any:
+    """The losses of a training, as a `figures.Picture`."""
+    from matplotlib.figure import Figure
+
+    from attnlab.figures import COLOURS, Picture
+
+    figure = Figure(figsize=(7, 2.6), layout="constrained")
+    ax = figure.add_subplot()
+    ax.plot(losses, color=COLOURS["sky"], linewidth=0.8, alpha=0.5)
+    ax.plot(_smooth(losses), color=COLOURS["blue"], linewidth=2)
+    ax.set(xlabel="step", ylabel="loss", yscale="log", title="Training loss")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})
+    return Picture(buffer.getvalue(), ALT, CAPTION, (700, 260))
 
 
 def _smooth(losses: Sequence[float], keep: float = 0.95) -> list[float]:
@@ -61,7 +67,8 @@ def _smooth(losses: Sequence[float], keep: float = 0.95) -> list[float]:
     return smooth
 
 
-def _in_notebook() -> bool:
+def in_notebook() -> bool:
+    """Whether there is a kernel, and so somebody who sees pictures."""
     try:
         from IPython import get_ipython
     except ImportError:

@@ -95,5 +95,5 @@ def test_a_loss_of_ones_own():
 
 @pytest.mark.parametrize("wrong", [{"sizes": []}, {"lr": 0.0}])
 def test_what_cannot_be_is_refused(wrong):
-    with pytest.raises(ValueError, match="sizes is empty|lr is 0"):
+    with pytest.raises(ValueError, match=r"sizes is empty|lr is 0"):
         made(**wrong)

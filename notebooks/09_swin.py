@@ -84,7 +84,7 @@ WindowExplorer(
 # %% [markdown] tags=["slide"]
 # ## 1 · The question
 #
-# **Objects come in all sizes.** A ViT cuts its picture once and keeps that grid to the end: it is *isotropic*. Train the small ViT of [chapter 8](08_vit_dino.ipynb) on clothes that fill the picture, then show it the same clothes smaller. **Guess:** at half the size, how many does it still know?
+# **Objects come in all sizes.** A ViT cuts its picture once and keeps that grid to the end: it is *isotropic*. Train chapter 8's small ViT on clothes that fill the picture, then show it the same clothes smaller. **Guess:** at half the size, how many does it still know?
 
 
 # %% tags=["plumbing"]
@@ -152,7 +152,7 @@ assert known[28][0] > 0.75, known
 assert known[14][0] < 0.35 < 0.6 < known[14][1], known
 
 # %% [markdown]
-# At half the size most are lost, although the pixels would do: enlarged again, most are known. Training on all sizes may mend that. What no training mends is the grid. Suppose every patch were labelled perfectly, object or background: how well could the patches outline an object?
+# At half the size the ViT of [chapter 8](08_vit_dino.ipynb) loses most, although the pixels would do: enlarged again, most are known. Training on all sizes may mend that. What no training mends is the grid. Suppose every patch were labelled perfectly, object or background: how well could the patches outline an object?
 
 
 # %% tags=["plumbing"]

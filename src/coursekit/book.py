@@ -134,6 +134,8 @@ def configuration(project: Project, chapters: list[Chapter], assets: list[str]) 
         **{chapter.stem: chapter.summary for chapter in chapters},
     }
     sphinx["course_tools"] = pages.tree_hash(Path(__file__).parent)
+    if len(chapters) < len(load_chapters(project)):  # links to chapters that are not being built
+        sphinx["suppress_warnings"] = [*sphinx.get("suppress_warnings", []), "myst.xref_missing"]
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 

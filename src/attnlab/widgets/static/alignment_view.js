@@ -1,6 +1,7 @@
 // What the figures of sequence-to-sequence models share: what was read, what was said, word by word, and a map
 // of where each word looked. A word here is any unit: a French word, a sound.
 import { button, context2d, lecture, legible, make, nice, shorten, slider } from "./kit.js";
+import { player, still } from "./player.js";
 
 /** @typedef {{text: string, hint?: string, end: boolean, probability: number, weights: ArrayLike<number> | null,
  *   others: {text: string, probability: number}[]}} Said */
@@ -29,46 +30,36 @@ export function percent(share) {
   return `${text}\u202f%`;
 }
 
-const stillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
 /**
- * Play, pause, step, all: moves the trait `shown` from 0 to `total()`; −1 is all of it.
+ * Back, step, play, all: moves the trait `shown` from 0 to `total()`; −1 is all of it. `unit` is what a second counts.
  * A reader who asked for reduced motion sees everything at once, and can still step.
  */
-export function player(figure, model, { total, unit, moved }) {
-  let timer = 0;
+export function oneByOne(figure, model, { total, unit, moved }) {
   const place = () => { const shown = model.get("shown"); return shown < 0 ? total() : Math.min(shown, total()); };
-  const stop = () => { clearTimeout(timer); timer = 0; figure.schedule(paint); };
-  const go = (shown) => { moved(); figure.push("shown", shown); };
-  const forward = () => go(place() + 1 >= total() ? -1 : place() + 1);
-  const tick = () => {
-    if (place() >= total()) return stop();
-    forward();
-    timer = setTimeout(tick, 1000 / model.get("speed"));
-  };
-  function play() {
-    clearTimeout(timer);
-    if (stillness()) { stop(); return go(-1); }
-    if (place() >= total()) go(0);
-    timer = setTimeout(tick, 350 / model.get("speed"));
-    figure.schedule(paint);
-  }
-  const start = button("▶ Play", () => (timer ? stop() : play()));
-  const step = button("Step", () => { stop(); if (place() >= total()) go(total() > 1 ? 1 : -1); else forward(); });
-  const all = button("Show all", () => { stop(); go(-1); });
+  const go = (shown) => { moved(); figure.push("shown", shown >= total() ? -1 : shown); };
   const speed = slider({
     label: "Speed", min: 1, max: 12, step: 1, value: model.get("speed"),
     format: (x) => `${nice(x, 0)} ${unit}/s`, input: (x) => figure.push("speed", x),
   });
+  const walk = player(figure, {
+    at: place, last: total, go, round: 1, rate: { node: speed, value: () => model.get("speed") },
+    names: { next: "Step", label: "One after the other" }, tag: "div.al-player.al-av-player",
+  });
+  const all = button("Show all", () => { walk.stop(); go(total()); });
+  speed.before(all);
   function paint() {
-    start.textContent = timer ? "⏸ Pause" : "▶ Play";
-    for (const node of [start, step, all]) node.disabled = total() === 0;
+    walk.paint();
+    if (!total()) for (const node of [walk.back, walk.next, walk.play]) node.disabled = true;
+    else walk.play.disabled = false;
+    all.disabled = total() === 0;
     if (speed.value !== model.get("speed")) speed.value = model.get("speed");
   }
-  figure.cleanup(() => clearTimeout(timer));
-  const node = make("div.al-av-player", { role: "group", "aria-label": "One after the other" }, start,
-    step, all, speed);
-  return { node, place, paint, stop, restart: () => { stop(); go(stillness() ? -1 : 0); if (!stillness()) play(); } };
+  function restart() {
+    walk.stop();
+    go(still() ? total() : 0);
+    if (!still()) walk.start({ soon: true });
+  }
+  return { node: walk.node, place, paint, stop: walk.stop, restart };
 }
 
 /** Words that are written together: l'homme, and no space before a comma. */

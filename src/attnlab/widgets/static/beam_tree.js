@@ -1,5 +1,6 @@
 // Beam search as a tree that grows to the right, in the way of attnlab.decoding.beam.
 import { button, frame, lecture, make, nice, shorten, slider, svg, visible } from "./kit.js";
+import { player } from "./player.js";
 
 const penalise = (length, alpha) => ((5 + length) / 6) ** alpha; // Wu et al. 2016
 
@@ -82,11 +83,14 @@ function render(context) {
     figure.say(`Step ${now.shown} of ${now.steps}. ${best}`);
   };
   const at = () => Math.min(model.get("shown"), count());
-  const back = button("◂ Back", () => go(at() - 1)), next = button("Next step ▸", () => go(at() + 1));
-  const start = button("Start", () => go(0)), all = button("To the end", () => go(count()));
-  figure.controls.append(width, alpha, make("div.al-b-steps.al-main",
-    { role: "group", "aria-label": "Steps of the search" },
-    start, back, next, all));
+  const walk = player(figure, {
+    at, last: count, go, names: { next: "Next step ›", label: "Steps of the search" }, tag: "div.al-player.al-main.al-b-steps",
+  });
+  const start = button("Start", () => { walk.stop(); go(0); });
+  const all = button("To the end", () => { walk.stop(); go(count()); });
+  walk.node.prepend(start);
+  walk.node.append(all);
+  figure.controls.append(width, alpha, walk.node);
 
   const picture = svg("svg", { class: "al-b-tree", role: "img", "aria-label": "The tree of kept and dropped words" });
   const scroll = make("div.al-b-scroll",
@@ -106,8 +110,9 @@ function render(context) {
     for (const [knob, value] of [[width, K], [alpha, penalty]]) if (knob.value !== value) knob.value = value;
     width.querySelector("input").max = String(model.get("widest"));
     width.value = K;
-    start.disabled = back.disabled = now.shown === 0;
-    next.disabled = all.disabled = now.shown === now.steps;
+    start.disabled = now.shown === 0;
+    all.disabled = now.shown === now.steps;
+    walk.paint();
 
     const column = 7.2 * em, box = 5.4 * em, high = (lecture() ? 2.5 : 2.05) * em,
       rowGap = high + 0.45 * em, left = 0.4 * em, top = 1.7 * em;

@@ -1,6 +1,6 @@
 // English to French in the browser: a trained translator, word by word, with and without attention.
 import { button, choice, frame, make, shorten, slider, toggle } from "./kit.js";
-import { alignmentView, inOrder, player, touching } from "./alignment_view.js";
+import { alignmentView, inOrder, oneByOne, touching } from "./alignment_view.js";
 import { readEnglish, suggestions, writeFrench } from "./sentence.js";
 import { seq2seqModel } from "./seq2seq_model.js";
 
@@ -91,7 +91,7 @@ function controls(it) {
   entry.addEventListener("change", () => { if (entry.value !== model.get("text")) it.begin(entry.value); });
   const switched = toggle({ label: "Attention", value: model.get("attention"),
     input: (on) => figure.push("attention", on) });
-  const control = player(figure, model, { total: () => translation().said.length, unit: "words",
+  const control = oneByOne(figure, model, { total: () => translation().said.length, unit: "words",
     moved: () => it.view.release() });
   const heat = slider({
     label: "Temperature τ", min: 0.05, max: 20, log: true, detents: [0.1, 1, 10], value: model.get("temperature"),

@@ -4,6 +4,7 @@
 import { button, choice, context2d, frame, legible, make, nice, shorten, slider, toggle, visible } from "./kit.js";
 import { entropy, nested, softmax } from "./math.js";
 import { weightPlace } from "./palette.js";
+import { player } from "./player.js";
 
 const PACE = 1100; // milliseconds a word
 const PRESETS = [0.3, 1, 3];
@@ -53,12 +54,12 @@ function controls(it) {
   });
 
   // ---- controls; whatever the reader does, the playing stops
-  const by = (key, value) => { it.stop(); figure.push(key, value); };
+  const by = (key, value) => { walk.stop(); figure.push(key, value); };
   const go = (word) => { const last = sceneNow().words.length - 1; by("word", Math.max(0, Math.min(last, word))); };
   const titles = () => model.get("scenes").map(
     (scene, i) => [i, `${i + 1}: ${shorten(visible(scene.words.join(" ")), 44)}`]);
   const which = choice({ label: "Picture", options: titles(), value: model.get("scene"), input: (v) => {
-    it.stop();
+    walk.stop();
     model.set("word", 0);
     figure.push("scene", Number(v));
   } });
@@ -68,20 +69,19 @@ function controls(it) {
   });
   const figures = toggle({ label: "Weights in %", value: model.get("show_numbers"),
     input: (v) => by("show_numbers", v) });
-  const back = button("◀", () => go(wordNow() - 1), { "aria-label": "Previous word" });
-  const next = button("▶", () => go(wordNow() + 1), { "aria-label": "Next word" });
-  const play = button("Play", () => (it.timer ? it.stop() : it.start()),
-    { "aria-label": "Play the caption", "aria-pressed": "false" });
+  const walk = player(figure, {
+    at: wordNow, last: () => sceneNow().words.length - 1, go: (word) => figure.push("word", word), pace: PACE,
+    names: { label: "Word by word" }, tag: "div.al-player.al-main.al-cs-steps",
+  });
   figure.controls.append(which, heat, figures);
   Object.assign(it, {
-    model, sceneNow, wordNow, lookNow, figure, go, titles, which, heat, figures, back, next,
-    play,
+    model, sceneNow, wordNow, lookNow, figure, go, titles, which, heat, figures, walk,
   });
 }
 
 /** The picture and the words beside it. */
 function body(it) {
-  const { figure, back, next, play } = it;
+  const { figure, walk } = it;
   const canvas = make("canvas");
   const map = make("div.al-cs-map", {
     role: "application", tabindex: 0,
@@ -95,35 +95,9 @@ function body(it) {
     make("span.al-cs-key.al-cs-box", { "aria-hidden": "true" }),
       " where the named object is (the model never saw this)");
   const side = make("div.al-cs-side", {},
-    make("div.al-cs-steps", {}, back, next, play), chips, verdict, readout, legend);
+    walk.node, chips, verdict, readout, legend);
   figure.body.append(make("div.al-cs-layout", {}, map, side));
   Object.assign(it, { canvas, map, chips, verdict, readout });
-}
-
-/** One word after the other. */
-function playing(it) {
-  const { sceneNow, wordNow, figure, play } = it;
-  Object.assign(it, { timer: 0 });
-  function start() {
-    if (wordNow() >= sceneNow().words.length - 1) figure.push("word", 0);
-    it.timer = setInterval(() => {
-      const last = sceneNow().words.length - 1;
-      if (wordNow() < last) figure.push("word", wordNow() + 1);
-      if (wordNow() >= last) stop();
-    }, PACE);
-    pressed();
-  }
-  function stop() {
-    clearInterval(it.timer);
-    it.timer = 0;
-    pressed();
-  }
-  function pressed() {
-    play.textContent = it.timer ? "Pause" : "Play";
-    play.setAttribute("aria-pressed", String(Boolean(it.timer)));
-  }
-  figure.cleanup(() => clearInterval(it.timer));
-  Object.assign(it, { start, stop });
 }
 
 /** The picture, with the weights laid over it. */
@@ -213,7 +187,7 @@ function picturing(it) {
 
 /** The words that were said. */
 function telling(it) {
-  const { model, wordNow, go, which, heat, figures, back, next, chips, verdict, readout } = it;
+  const { model, wordNow, go, which, heat, figures, walk, chips, verdict, readout } = it;
   function words(scene, now) {
     const word = wordNow(), key = `${model.get("scene")} ${scene.words.length}`;
     if (it.made !== key) {
@@ -229,8 +203,7 @@ function telling(it) {
     const same = scene.right.length === scene.words.length && scene.right.every((w, i) => w === scene.words[i]);
     verdict.textContent = !scene.right.length ? "" : same ? "✓ The whole caption is right."
       : `✗ Right would be: ${shorten(visible(scene.right.join(" ")), 120)}`;
-    back.disabled = word === 0;
-    next.disabled = word === scene.words.length - 1;
+    walk.paint();
     if (which.value !== String(model.get("scene"))) which.value = model.get("scene");
     if (heat.value !== model.get("temperature")) heat.value = model.get("temperature");
     figures.value = model.get("show_numbers");
@@ -284,7 +257,7 @@ function pointing(it) {
 
 /** What happens when something changes. */
 function life(it) {
-  const { sceneNow, wordNow, lookNow, figure, titles, which, stop, images, paint } = it;
+  const { sceneNow, wordNow, lookNow, figure, titles, which, walk, images, paint } = it;
   figure.onTheme(() => figure.schedule(paint));
   figure.onResize((w) => {
     const narrow = w < 640;
@@ -300,7 +273,7 @@ function life(it) {
   figure.on(["word", "scene"], () => { it.active = null; figure.schedule(paint); figure.schedule(speak); });
   figure.on(["temperature", "show_numbers"], () => figure.schedule(paint));
   figure.on("scenes", () => {
-    stop();
+    walk.stop();
     images.clear();
     it.made = "";
     which.fill(titles());
@@ -310,7 +283,7 @@ function life(it) {
 
 function render(context) {
   const it = { context };
-  for (const piece of [controls, body, playing, picturing, telling, pointing, life]) piece(it);
+  for (const piece of [controls, body, picturing, telling, pointing, life]) piece(it);
   const { figure } = it;
   return figure.dispose;
 }

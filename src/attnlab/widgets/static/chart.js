@@ -1,5 +1,6 @@
 // Small plots and maps for live figures.
 import { context2d, svg } from "./kit.js";
+import { entry } from "./palette.js";
 
 /**
  * An empty plot. `x` and `y` are [from, to]; ticks are numbers or [number, text] pairs.
@@ -45,15 +46,18 @@ export function roundTicks(last, most = 6) {
   return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
 }
 
-/** Paint flat values (rows, columns) from low to high on a canvas of the given size. Returns its 2-D context. */
-export function paintMap(canvas, values, rows, columns, wide, high, theme, low, highest) {
+/**
+ * Paint flat values (rows, columns) on a canvas of the given size. `place(value)` is one of palette.js's laws: where on
+ * the ramp, from 0 to 1, a value has its colour. Returns the canvas's 2-D context.
+ */
+export function paintMap(canvas, values, rows, columns, wide, high, theme, place) {
   const small = document.createElement("canvas");
   small.width = columns;
   small.height = rows;
   const image = new ImageData(columns, rows);
   for (let i = 0; i < rows * columns; i++) {
-    const t = Math.max(0, Math.min(255, Math.round(((values[i] - low) / (highest - low || 1)) * 255)));
-    image.data.set([theme.table[3 * t], theme.table[3 * t + 1], theme.table[3 * t + 2], 255], 4 * i);
+    const from = entry(place(values[i]));
+    image.data.set([theme.table[from], theme.table[from + 1], theme.table[from + 2], 255], 4 * i);
   }
   small.getContext("2d").putImageData(image, 0, 0);
   const context = context2d(canvas, wide, high);

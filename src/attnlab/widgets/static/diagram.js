@@ -1,5 +1,6 @@
 // A diagram that Python has drawn: here its parts are lit, its values change, its steps are walked.
-import { button, frame, lecture, make, nice, shorten, slider } from "./kit.js";
+import { frame, lecture, make, nice, shorten, slider } from "./kit.js";
+import { player, still } from "./player.js";
 
 /**
  * What a state of the diagram shows: the parts and arrows that are lit, and the values.
@@ -58,8 +59,7 @@ function jump(event, link) {
     window.Reveal.slide(h, v);
     return;
   }
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  goal.scrollIntoView({ behavior: still ? "auto" : "smooth", block: "start" });
+  goal.scrollIntoView({ behavior: still() ? "auto" : "smooth", block: "start" });
   if (goal.id && !document.body.dataset.jpThemeLight) history.pushState(null, "", `#${goal.id}`);
   const heading = goal.matches("h1, h2, h3, h4") ? goal : goal.querySelector("h1, h2, h3, h4");
   if (heading) {
@@ -94,41 +94,20 @@ function pictureOf(it) {
 /** One step after the other. */
 function stepping(it) {
   const { model, steps, figure } = it;
-  let play = null, timer = 0;
-  Object.assign(it, { words: [], knob: null });
+  Object.assign(it, { words: [], knob: null, player: null });
 
   const go = (step) => {
     if (model.get("lit").length) figure.push("lit", []);
     figure.push("step", Math.max(0, Math.min(steps.length - 1, step)));
   };
-  const stop = () => {
-    clearInterval(timer);
-    timer = 0;
-    if (play) { play.textContent = "▶ Play"; play.setAttribute("aria-pressed", "false"); }
-  };
-  Object.assign(it, { back: null, forth: null });
+  const stop = () => it.player?.stop();
   if (steps.length > 1) {
     it.knob = slider({
       label: "Step", min: 0, max: steps.length - 1, step: 1, value: model.get("step"),
       format: (at) => `${Math.round(at) + 1} of ${steps.length}`, input: (at) => { stop(); go(Math.round(at)); },
     });
-    it.back = button("‹ Back", () => { stop(); go(model.get("step") - 1); });
-    it.forth = button("Next ›", () => { stop(); go(model.get("step") + 1); });
-    figure.controls.append(it.knob, it.back, it.forth);
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      play = button("▶ Play", () => {
-        if (timer) return stop();
-        if (model.get("step") === steps.length - 1) go(0);
-        play.textContent = "⏸ Pause";
-        play.setAttribute("aria-pressed", "true");
-        timer = setInterval(() => {
-          if (model.get("step") >= steps.length - 1) return stop();
-          go(model.get("step") + 1);
-        }, PACE);
-      }, { "aria-pressed": "false" });
-      figure.controls.append(play);
-    }
-    figure.cleanup(stop);
+    it.player = player(figure, { at: () => model.get("step"), last: () => steps.length - 1, go, pace: PACE });
+    figure.controls.append(it.knob, it.player.node);
   }
   if (steps.length) {
     // All sentences lie on each other, so that the figure has the height of the longest.
@@ -181,8 +160,7 @@ function painting(it) {
     });
     if (it.knob) {
       it.knob.value = state.step;
-      it.back.disabled = state.step === 0;
-      it.forth.disabled = state.step === steps.length - 1;
+      it.player.paint();
     }
   }
   Object.assign(it, { paint });

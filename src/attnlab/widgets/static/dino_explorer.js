@@ -2,6 +2,7 @@
 // worker, on photographs that never leave the page.
 import { array, button, context2d, frame, lecture, make, nice, shorten, slider } from "./kit.js";
 import { letter, onPress, paintMap } from "./chart.js";
+import { weightPlace } from "./palette.js";
 import { look, open } from "./dino_job.js";
 import { pictureButtons, readPicture } from "./own_picture.js";
 import { keepMass } from "./patch_attention.js";
@@ -133,7 +134,7 @@ function headStrip(figure, heads, chosen) {
       const { side } = source, token = now.row < 0 ? 0 : 1 + now.row * side + now.column;
       const map = weightsOf(source, now.layer, head, token)?.subarray(1) ?? new Float64Array(side ** 2);
       const top = map.reduce((a, b) => Math.max(a, b), 1e-9);
-      paintMap(canvas, map, side, side, side * cell, side * cell, figure.theme, 0, top);
+      paintMap(canvas, map, side, side, side * cell, side * cell, figure.theme, (w) => weightPlace(w, top));
       node.setAttribute("aria-pressed", String(head === now.head));
     }
   };
@@ -185,7 +186,7 @@ function threePictures(figure, place, side) {
     });
     const top = now.map.reduce((a, b) => Math.max(a, b), 1e-9), blank = new Float64Array(now.side ** 2);
     const shown = now.known ? now.map : blank;
-    const over = paintMap(map.canvas, shown, now.side, now.side, second, second, figure.theme, 0, top);
+    const over = paintMap(map.canvas, shown, now.side, now.side, second, second, figure.theme, (w) => weightPlace(w, top));
     const palette = context2d(colours.canvas, third, third);
     palette.imageSmoothingEnabled = false;
     palette.clearRect(0, 0, third, third);
@@ -195,7 +196,7 @@ function threePictures(figure, place, side) {
       for (const [one, size] of [[ink, first], [over, second], [palette, third]])
         outline(one, row, column, size / now.side);
     photo.title.textContent = now.known ? `Lit: ${percent} % of the mass` : "The photograph";
-    map.title.textContent = now.known ? `Weights, 0 to ${nice(top, 3)}` : "No map yet";
+    map.title.textContent = now.known ? `Weights, 0 to ${nice(top, 3)}, colour by √` : "No map yet";
     colours.title.textContent = now.colours.length ? "Patch colours (PCA)" : "No colours yet";
     const lit = now.known ? ` ${now.count} of ${now.map.length} patches are lit.` : "";
     photo.canvas.setAttribute("aria-label", `The photograph; arrow keys move the patch that looks.${lit}`);

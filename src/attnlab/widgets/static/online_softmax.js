@@ -1,6 +1,7 @@
 // One query, its keys in blocks: the running maximum, sum and weighted sum, and what each block does to them.
-import { button, frame, make, nice, slider } from "./kit.js";
+import { frame, make, nice, slider } from "./kit.js";
 import { chart, letter } from "./chart.js";
+import { player } from "./player.js";
 
 /** The three numbers after each block, from "nothing seen" on; `shrink` is what the block did to the old ones. */
 export function compute({ scores, values, block, step }) {
@@ -61,7 +62,10 @@ function render(context) {
     max: 1,
     step: 1,
     value: 0,
-    input: (v) => figure.push("step", v),
+    input: (v) => {
+      walk.stop();
+      figure.push("step", v);
+    },
   });
   const block = slider({
     label: "Keys per block",
@@ -83,10 +87,13 @@ function render(context) {
     format: (v) => nice(v, 1),
     input: (v) => figure.push("scores", [...model.get("scores").slice(0, -1), v]),
   });
-  const next = button("Next block", () =>
-    figure.push("step", model.get("step") >= state().blocks ? 0 : model.get("step") + 1),
-  );
-  figure.controls.append(step, block, last, next);
+  const walk = player(figure, {
+    at: () => state().step,
+    last: () => state().blocks,
+    go: (v) => figure.push("step", v),
+    names: { next: "Next block ›" },
+  });
+  figure.controls.append(step, block, last, walk.node);
   const place = make("div"),
     kept = make("div.al-os-kept"),
     readout = make("div.al-readout");
@@ -103,7 +110,7 @@ function render(context) {
     step.value = now.step;
     block.value = model.get("block");
     last.value = scores[n - 1];
-    next.textContent = now.step >= now.blocks ? "Start again" : "Next block";
+    walk.paint();
     const low = Math.min(0, ...scores),
       high = Math.max(1, ...scores),
       wide = Math.max(240, Math.floor(size));

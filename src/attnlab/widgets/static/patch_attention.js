@@ -1,6 +1,7 @@
 // Attention on a picture: which patches a chosen patch, layer and head looks at, and how many hold most of it.
 import { array, choice, context2d, frame, make, nice, slider } from "./kit.js";
 import { letter, onPress, paintMap } from "./chart.js";
+import { weightPlace } from "./palette.js";
 
 const MEAN = -1, ROLLOUT = -2;
 
@@ -124,11 +125,11 @@ function render(context) {
       if (!kept) ink.fillRect((i % now.side) * cell, Math.floor(i / now.side) * cell, cell + 0.5, cell + 0.5);
     });
     const top = now.map.reduce((a, b) => Math.max(a, b), 1e-9);
-    const over = paintMap(map, now.map, now.side, now.side, wide, wide, figure.theme, 0, top);
+    const over = paintMap(map, now.map, now.side, now.side, wide, wide, figure.theme, (w) => weightPlace(w, top));
     if (!now.cls) for (const one of [ink, over]) outline(one, model.get("row"), model.get("column"), cell);
     const who = now.cls ? "[CLS]" : `The patch in row ${model.get("row") + 1}, column ${model.get("column") + 1}`;
     photoName.textContent = `Lit: ${Math.round(100 * model.get("share"))} % of the mass`;
-    mapName.textContent = `Weights, 0 to ${nice(top, 3)}`;
+    mapName.textContent = `Weights, 0 to ${nice(top, 3)}, colour by √`;
     photo.setAttribute("aria-label",
       `The picture; arrow keys move the patch. ${now.count} of ${now.map.length} patches are lit.`);
     map.setAttribute("aria-label", `Attention map of ${now.side} by ${now.side} patches`);

@@ -1,6 +1,7 @@
 // How far a signal travels between two tokens in three kinds of layer, and what a layer costs:
 // Table 1 of Vaswani et al. 2017, with the numbers filled in and the paths drawn.
-import { button, choice, frame, make, shorten, slider, svg, toggle } from "./kit.js";
+import { choice, frame, make, shorten, slider, svg, toggle } from "./kit.js";
+import { player } from "./player.js";
 
 const NAMES = { rnn: "RNN", convolution: "1-D convolution", attention: "Self-attention" };
 const SHORT = { rnn: "RNN", convolution: "1-D conv.", attention: "Self-att." };
@@ -86,8 +87,15 @@ function controls(it) {
     label: "Width d", min: 2, max: 12, step: 1, value: Math.log2(model.get("width")),
     format: (e) => String(2 ** e), input: (e) => figure.push("width", 2 ** e),
   });
-  const send = button("Send a signal", (...given) => it.play(...given));
-  figure.controls.append(length, kernel, dilated, width, send);
+  const longest = () => Math.max(...model.get("layers").map((kind) => state().path[kind]));
+  // The clock runs from 0 to the longest path; beyond it everything is lit, as at rest.
+  const signal = player(figure, {
+    at: () => Math.min(it.clock, longest() + 1), last: () => longest() + 1, pace: 550,
+    go: (step) => { it.clock = step > longest() ? Infinity : step; figure.schedule(it.paint); },
+    rest: () => { it.clock = Infinity; figure.schedule(it.paint); },
+    end: () => it.pick("source", state().source), names: { play: "Send a signal", pause: "Stop" },
+  });
+  figure.controls.append(length, kernel, dilated, width, signal.play);
 
   const grid = make("div.al-p-diagrams");
   const pair = make("strong");
@@ -100,13 +108,12 @@ function controls(it) {
   Object.assign(it, { size: 720, em: 15 });
   // how many steps of the path are lit; all of them unless a signal is on its way
   Object.assign(it, { clock: Infinity });
-  Object.assign(it, { timer: 0 });
-  Object.assign(it, { model, state, figure, length, kernel, dilated, width, send, grid, pair, table });
+  Object.assign(it, { model, state, figure, length, kernel, dilated, width, signal, grid, pair, table });
 }
 
 /** The two ends, and the signal on its way. */
 function choosing(it) {
-  const { model, state, figure, send } = it;
+  const { model, state, figure } = it;
   function setLength(n) {
     // A place at the end stays at the end.
     const was = state();
@@ -127,29 +134,7 @@ function choosing(it) {
     const word = model.get("tokens")[i];
     return word ? `“${shorten(word, 40)}”` : `token ${i + 1}`;
   };
-
-  function stop() {
-    clearInterval(it.timer);
-    it.timer = 0;
-    it.clock = Infinity;
-    send.textContent = "Send a signal";
-  }
-  function play() {
-    if (it.timer) { stop(); return figure.schedule(it.paint); }
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { stop(); return pick("source", state().source); }
-    const now = state();
-    const last = Math.max(...kinds().map((kind) => now.path[kind]));
-    it.clock = 0;
-    send.textContent = "Stop";
-    it.timer = setInterval(() => {
-      it.clock++;
-      if (it.clock > last) stop();
-      figure.schedule(it.paint);
-    }, 550);
-    figure.schedule(it.paint);
-  }
-  figure.cleanup(() => clearInterval(it.timer));
-  Object.assign(it, { setLength, pick, kinds, label, play });
+  Object.assign(it, { setLength, pick, kinds, label });
 }
 
 /** One diagram is rows of nodes, tokens at the bottom, outputs at the top. */
@@ -308,6 +293,7 @@ function painting(it) {
     draw,
   } = it;
   function paint() {
+    it.signal.paint();
     const now = state();
     length.value = now.n;
     kernel.value = now.kernel;
@@ -328,7 +314,7 @@ function painting(it) {
         ? Math.min(18, stack) : 10.5;
       draw(kind, parts, now, wide, Math.round(high * it.em));
       parts.badge.textContent = it.clock < now.path[kind] ? `step ${it.clock} of ${now.path[kind]}`
-        : `${steps(now.path[kind])}${it.timer ? " ✓" : ""}`;
+        : `${steps(now.path[kind])}${it.signal.playing() ? " ✓" : ""}`;
       parts.below.textContent = note(kind, now);
     }
     pair.textContent = `From ${label(now.source)} to ${label(now.target)}.`;

@@ -1,6 +1,7 @@
 // How alike are two places? The cosine of their encodings: a curve and a map for a text, a map for an image.
 import { array, choice, frame, make, nice, shorten, slider } from "./kit.js";
 import { chart, letter, onPress, paintMap, roundTicks } from "./chart.js";
+import { amountPlace } from "./palette.js";
 import { cosines } from "./places.js";
 
 /** The chosen table and the cosines of its probe. `shapes` are [L, E] or [R, C, E], one after the other in `tables`. */
@@ -65,7 +66,7 @@ function render(context) {
     small.height = h;
     small.getContext("2d").putImageData(pixels, 0, 0);
     const [rows, columns] = now.shape;
-    const side = wide / columns, ink = paintMap(picture, [0], 1, 1, wide, side * rows, figure.theme, 0, 1);
+    const side = wide / columns, ink = paintMap(picture, [0], 1, 1, wide, side * rows, figure.theme, Number);
     ink.imageSmoothingEnabled = true;
     ink.drawImage(small, 0, 0, wide, side * rows);
     outline(ink, now.row, now.column, side, side, rows * side, columns * side);
@@ -96,7 +97,8 @@ function render(context) {
     const wide = Math.round(cell * columns), high = Math.round(cell * rows);
     const values = now.grid ? now.similarity : now.matrix.flat();
     const least = values.reduce((a, b) => Math.min(a, b), 1); // the scale runs from the least similar pair to 1
-    const ink = paintMap(canvas, values, rows, columns, wide, high, figure.theme, least, 1);
+    const ink = paintMap(canvas, values, rows, columns, wide, high, figure.theme,
+      (v) => amountPlace(v, least, 1));
     if (now.grid) outline(ink, now.row, now.column, wide / columns, high / rows);
     else outline(ink, now.place, 0, wide, high / rows);
     const name = model.get("names")[now.chosen] ?? "";

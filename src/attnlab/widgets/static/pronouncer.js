@@ -1,6 +1,6 @@
 // Spelling to sound in the browser: type any word, hear it in phonemes, see which letters each one looked at.
 import { button, choice, frame, make, shorten } from "./kit.js";
-import { alignmentView, inOrder, player } from "./alignment_view.js";
+import { alignmentView, inOrder, oneByOne } from "./alignment_view.js";
 import { seq2seqModel } from "./seq2seq_model.js";
 
 const LONGEST_WORD = 40; // letters
@@ -100,7 +100,7 @@ function controls(it) {
   const form = make("form.al-av-entry", { onsubmit: (event) => { event.preventDefault(); it.begin(entry.value); } },
     entry, make("button.al-button", { type: "submit" }, "Pronounce"));
   entry.addEventListener("change", () => { if (entry.value !== model.get("text")) it.begin(entry.value); });
-  const control = player(figure, model, { total: () => pronunciation().said.length, unit: "sounds",
+  const control = oneByOne(figure, model, { total: () => pronunciation().said.length, unit: "sounds",
     moved: () => it.view.release() });
   control.node.classList.add("al-main");
   figure.controls.append(menu, form, control.node);

@@ -1,44 +1,18 @@
 // A recurrent network unrolled along a sentence. The cells are torch's: same weights, same order of gates.
 import { array, button, frame, make, nice, shorten, slider, svg, uniqueId, visible } from "./kit.js";
+import { cellStep } from "./layers.js";
 import { softmax } from "./math.js";
+import { player } from "./player.js";
+import { matVec } from "./products.js";
 
 const NAME = { rnn: "RNN", gru: "GRU", lstm: "LSTM" };
 const LONGEST = 16;
-const sigmoid = (x) => 1 / (1 + Math.exp(-x));
-
-/** W x + b for a matrix of shape (rows, x.length). */
-export function affine(weight, bias, x) {
-  const rows = weight.shape[0], width = weight.shape[1];
-  return Array.from({ length: rows }, (_, i) => {
-    let sum = bias ? bias.data[i] : 0;
-    for (let j = 0; j < width; j++) sum += weight.data[i * width + j] * x[j];
-    return sum;
-  });
-}
-
-/** One step: the state {h, c} after reading x. */
-export function advance(kind, weights, x, { h, c }) {
-  const a = affine(weights.weight_ih, weights.bias_ih, x), b = affine(weights.weight_hh, weights.bias_hh, h);
-  const H = h.length;
-  if (kind === "rnn") return { h: h.map((_, i) => Math.tanh(a[i] + b[i])), c };
-  if (kind === "gru") {
-    const next = h.map((old, i) => {
-      const r = sigmoid(a[i] + b[i]), z = sigmoid(a[H + i] + b[H + i]);
-      const n = Math.tanh(a[2 * H + i] + r * b[2 * H + i]);
-      return (1 - z) * n + z * old;
-    });
-    return { h: next, c };
-  }
-  const gate = (block, i) => a[block * H + i] + b[block * H + i];
-  const memory = c.map((old, i) => sigmoid(gate(1, i)) * old + sigmoid(gate(0, i)) * Math.tanh(gate(2, i)));
-  return { h: memory.map((m, i) => sigmoid(gate(3, i)) * Math.tanh(m)), c: memory };
-}
 
 /** All states along a sentence; x is a list of vectors. */
 export function unrolled(kind, weights, x) {
-  const zeros = Array.from({ length: weights.weight_hh.shape[1] }, () => 0);
+  const zeros = new Float32Array(weights.weight_hh.shape[1]);
   let state = { h: zeros, c: zeros };
-  return x.map((now) => (state = advance(kind, weights, now, state)).h);
+  return x.map((now) => Array.from((state = cellStep(kind, weights, now, state)).h));
 }
 
 /** The row of a word in the vocabulary; capital letters are forgiven; −1 for a stranger. */
@@ -61,7 +35,7 @@ export function compute(given) {
   return {
     step,
     states: states.slice(0, step),
-    answers: out ? states.slice(0, step).map((h) => [...softmax(affine(out.weight, out.bias, h))]) : [],
+    answers: out ? states.slice(0, step).map((h) => [...softmax(matVec(out.weight, h, out.bias))]) : [],
     moved: states.slice(0, step).map((h, t) => Math.hypot(...h.map((v, i) => v - plain[t][i]))),
     unknown: rows.flatMap((row, t) => (row < 0 ? [t] : [])),
     muted: muted.filter((t) => t < tokens.length),
@@ -89,15 +63,18 @@ function controls(it) {
   const figure = frame(context, { name: "rnn-stepper", numbers: state });
 
   const length = () => model.get("tokens").length;
-  const time = slider({ label: "Step t", min: 0, max: LONGEST, step: 1, value: 0, input: (t) => go(t) });
+  const pick = (t) => { walk.stop(); go(t); };
+  const time = slider({ label: "Step t", min: 0, max: LONGEST, step: 1, value: 0, input: pick });
   const range = time.querySelector("input");
-  const back = button("◂ Back", () => go(state().step - 1));
-  const next = button("Next word ▸", () => go(state().step + 1));
+  const walk = player(figure, {
+    at: () => Math.min(model.get("step"), length()), last: length, go, names: { next: "Next word ›" },
+  });
   const id = uniqueId();
   const box = make("input.al-r-text", { type: "text", id, spellcheck: "false", autocomplete: "off", size: 26 });
   const read = () => {
     const words = box.value.trim().split(/\s+/).filter(Boolean).slice(0, LONGEST);
     if (!words.length) return;
+    walk.stop();
     figure.push("tokens", words);
     figure.push("muted", []);
     go(words.length);
@@ -105,7 +82,7 @@ function controls(it) {
   box.addEventListener("keydown", (event) => { if (event.key === "Enter") read(); });
   figure.controls.append(
     make("label.al-control.al-r-sentence", { for: id }, make("span.al-label", {}, "Sentence"), box),
-    button("Read it", read), time, back, next,
+    button("Read it", read), time, walk.node,
   );
   function go(t) {
     figure.push("step", Math.max(0, Math.min(length(), t)));
@@ -113,7 +90,7 @@ function controls(it) {
     figure.say(now.step ? `After “${shorten(model.get("tokens")[now.step - 1], 40)}”. ${it.answerWords(now)}`
       : "Before the first word.");
   }
-  Object.assign(it, { model, WEIGHTS, load, state, figure, time, range, back, next, box });
+  Object.assign(it, { model, WEIGHTS, load, state, figure, time, range, walk, box });
 }
 
 /** The network as a picture, and the words below it. */
@@ -132,7 +109,7 @@ function body(it) {
 
 /** The network up to now. */
 function painting(it) {
-  const { model, state, figure, time, range, back, next, box, picture, words, inner, line, strangers } = it;
+  const { model, state, figure, time, range, walk, box, picture, words, inner, line, strangers } = it;
   const answerWords = (now) => {
     const row = now.answers.at(-1);
     if (!row) return "";
@@ -149,8 +126,7 @@ function painting(it) {
     const head = it.given.out ? 2.7 * em : 0.5 * em, wide = gutter + T * pitch, high = head + H * cell + 1.6 * em;
     range.max = String(T);
     time.value = now.step;
-    back.disabled = now.step === 0;
-    next.disabled = now.step === T;
+    walk.paint();
     inner.style.width = `${wide}px`;
     for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${high}`, width: wide,
       height: high })) picture.setAttribute(key, value);

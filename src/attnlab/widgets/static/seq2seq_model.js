@@ -1,27 +1,14 @@
 // The translators of `attnlab.models.seq2seq` in the browser: a GRU that reads in both directions, a GRU that writes,
-// and between them one fixed context or attention (additive, dot, bilinear). Twin: src/attnlab/seq2seq.py, with
+// and between them one fixed context or attention (additive, dot, bilinear). Twin: src/attnlab/models/seq2seq.py, with
 // order = "after": the decoder's state reads the last word first, then attends.
 //
 // S source length (the end mark included), H hidden width, E embedding width, V target words.
-import { argmax, sigmoid } from "./layers.js";
+import { argmax, cellStep } from "./layers.js";
 import { matmul, scores, softmax } from "./math.js";
 import { linear, matVec, rowOf } from "./products.js";
 import { tensors } from "./wire.js";
 
 export const PAD = 0, BOS = 1, EOS = 2, UNK = 3;
-
-/** h' = (1 − z) n + z h: torch's GRU, whose gates r, z, n are stacked along the rows of its weights. */
-export function gruStep(cell, x, h) {
-  const H = h.length, next = new Float32Array(H);
-  const i = matVec(cell.fromInput, x, cell.inputBias); // (3H)
-  const s = matVec(cell.fromState, h, cell.stateBias); // (3H)
-  for (let k = 0; k < H; k++) {
-    const reset = sigmoid(i[k] + s[k]), update = sigmoid(i[H + k] + s[H + k]);
-    const fresh = Math.tanh(i[2 * H + k] + reset * s[2 * H + k]);
-    next[k] = (1 - update) * fresh + update * h[k];
-  }
-  return next;
-}
 
 /**
  * A translator, from what `Translator.to_browser()` sends.
@@ -30,8 +17,8 @@ export function gruStep(cell, x, h) {
 export function seq2seqModel({ config, source, target, arrays }) {
   const w = tensors(arrays), H = config.hidden, number = new Map(source.map((word, i) => [word, i]));
   const cell = (name, end = "") => ({
-    fromInput: w[`${name}.weight_ih_l0${end}`], fromState: w[`${name}.weight_hh_l0${end}`],
-    inputBias: w[`${name}.bias_ih_l0${end}`], stateBias: w[`${name}.bias_hh_l0${end}`],
+    weight_ih: w[`${name}.weight_ih_l0${end}`], weight_hh: w[`${name}.weight_hh_l0${end}`],
+    bias_ih: w[`${name}.bias_ih_l0${end}`], bias_hh: w[`${name}.bias_hh_l0${end}`],
   });
   const forwards = cell("encoder.gru"), backwards = cell("encoder.gru", "_reverse"), decoder = cell("gru");
 
@@ -47,9 +34,12 @@ export function seq2seqModel({ config, source, target, arrays }) {
     const S = numbers.length, annotations = new Float32Array(S * 2 * H);
     const vectors = numbers.map((n) => rowOf(w["encoder.embedding.weight"], n));
     const read = (gru, order, offset) => {
-      let h = new Float32Array(H);
-      for (const i of order) annotations.set((h = gruStep(gru, vectors[i], h)), i * 2 * H + offset);
-      return h;
+      let state = { h: new Float32Array(H) };
+      for (const i of order) {
+        state = cellStep("gru", gru, vectors[i], state);
+        annotations.set(state.h, i * 2 * H + offset);
+      }
+      return state.h;
     };
     const places = [...numbers.keys()], summary = new Float32Array(2 * H);
     summary.set(read(forwards, places, 0), 0);
@@ -71,7 +61,7 @@ export function seq2seqModel({ config, source, target, arrays }) {
 
   /** One word: the last one goes in; logits (V), the weights α (S, or null for a fixed context), the new state. */
   function step(state, last, temperature = 1) {
-    const s = gruStep(decoder, rowOf(w["embedding.weight"], last), state.hidden);
+    const { h: s } = cellStep("gru", decoder, rowOf(w["embedding.weight"], last), { h: state.hidden });
     const weights = config.kind === "none" ? null : softmax(scoresOf(s, state), { temperature });
     const context = weights ? matmul(weights, state.annotations, 1, state.length, 2 * H) : state.summary;
     const both = new Float32Array(3 * H);

@@ -2,6 +2,7 @@
 // Vaswani et al. 2017, section 3.5.
 import { choice, frame, make, nice, slider } from "./kit.js";
 import { chart, letter, onPress, paintMap, roundTicks } from "./chart.js";
+import { amountPlace } from "./palette.js";
 import { bits, frequencies, sinusoid } from "./places.js";
 
 /** Everything the figure shows. Probes that fall outside are moved to the edge. */
@@ -68,7 +69,8 @@ function render(context) {
     const wide = Math.max(140, Math.floor(two ? size * 0.45 : size));
     const high = Math.round(figure.tall((two ? 20 : 15) * em, canvas));
     const half = Math.min(8.6 * em, two ? (high - 3 * em) / 2 + em : Infinity); // of the two plots
-    const ink = paintMap(canvas, now.matrix.flat(), rows, columns, wide, high, figure.theme, low, 1);
+    const ink = paintMap(canvas, now.matrix.flat(), rows, columns, wide, high, figure.theme,
+      (v) => amountPlace(v, low, 1));
     const cw = wide / columns, ch = high / rows;
     for (const [colour, thick] of [[figure.theme.background, 4], [figure.theme.text, 1.8]]) {
       ink.strokeStyle = colour;

@@ -1,9 +1,11 @@
 // A small Llama tells a story, token by token: where each token looks in every layer and head, what may come next, how
 // the cache of keys and values fills. On request the model itself runs in a worker, on the reader's own opening.
 import { array, button, context2d, frame, make, nice, shorten, slider, visible } from "./kit.js";
+import { drawRank } from "./layers.js";
 import { random } from "./math.js";
 import { entry, weightPlace } from "./palette.js";
 import { BOS, EOS, readPieces } from "./pieces.js";
+import { player } from "./player.js";
 import { open, reset, step } from "./story_job.js";
 import { weightsPanel } from "./weights.js";
 import { openWorker } from "./worker.js";
@@ -228,9 +230,7 @@ function teller(figure, model, { heads, show, words, buttons }) {
   async function next() {
     const { values } = tale.next(tale.length - 1);
     const { order, shares } = nextPieces(values, model.get("temperature"), model.get("top_p"));
-    let u = dice(), rank = 0;
-    while (rank < shares.length - 1 && (u -= shares[rank]) >= 0) rank++;
-    const token = order[rank];
+    const token = order[drawRank(shares, dice())];
     tale.ended = token === EOS || token === BOS || tale.length >= LONGEST;
     if (tale.length >= LONGEST) words(`The cache is full: the model was trained on ${LONGEST} tokens.`);
     else if (tale.ended) words("The end: the model has drawn its end mark.");
@@ -303,7 +303,12 @@ function render(context) {
   const figure = frame(context, { name: "story-teller", numbers });
   const where = slider({
     label: "Token", min: 0, max: tale.length - 1, step: 1, value: 0,
-    format: (t) => `${t + 1} of ${tale.length}`, input: (t) => figure.push("position", t >= tale.length - 1 ? -1 : t),
+    format: (t) => `${t + 1} of ${tale.length}`, input: (t) => { walk.stop(); stand(t); },
+  });
+  const stand = (t) => figure.push("position", t >= tale.length - 1 ? -1 : t);
+  const walk = player(figure, {
+    at: () => (model.get("position") < 0 ? tale.length - 1 : Math.min(model.get("position"), tale.length - 1)),
+    last: () => tale.length - 1, go: stand, pace: 500, names: { label: "Token by token" },
   });
   const heat = slider({
     label: "Temperature", min: 0, max: 2, step: 0.05, value: 0,
@@ -313,11 +318,11 @@ function render(context) {
     label: "top-p", min: 0.05, max: 1, step: 0.05, value: 1,
     format: (p) => (p >= 1 ? "off" : nice(p, 2)), input: (p) => figure.push("top_p", Math.min(1, p)),
   });
-  figure.controls.append(where, heat, mass);
+  figure.controls.append(where, walk.node, heat, mass);
 
   const status = make("p.al-st-status", { role: "status" });
   const words = (text, bad = false) => { status.textContent = text; status.dataset.bad = bad; status.hidden = !text; };
-  const story = storyText(figure, (t) => figure.push("position", t === tale.length - 1 ? -1 : t));
+  const story = storyText(figure, (t) => { walk.stop(); stand(t); });
   const wall = headWall(figure, layers, heads, (n, h) => { figure.push("layer", n); figure.push("head", h); });
   const bars = nextBars(), cache = make("progress", { max: 1, value: 0, "aria-label": "KV cache" }), held = make("div");
   const wallTitle = make("div.al-st-title"), readout = make("div.al-readout");
@@ -341,6 +346,7 @@ function render(context) {
   function paint() {
     const choice = chosen(), now = compute(tale, choice, sizes), range = where.querySelector("input");
     range.max = String(now.length - 1);
+    walk.paint();
     [where.value, heat.value, mass.value] = [now.at, choice.temperature, choice.top_p];
     story.paint(tale, now);
     wall.paint(tale, choice);

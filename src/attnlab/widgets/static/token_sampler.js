@@ -1,5 +1,6 @@
 // Next-word probabilities, reshaped by temperature and cut by top-k and top-p, and draws from what is left.
 import { array, button, choice, frame, make, nice, shorten, slider, visible } from "./kit.js";
+import { drawRank, nextToken } from "./layers.js";
 import { entropy, random, softmax } from "./math.js";
 
 const SHOWN = 12;
@@ -10,30 +11,18 @@ const MOST = 500;
  * `order` lists words from the likeliest on; `plain` are their probabilities before the cuts, `kept` after.
  */
 export function sampling(logits, temperature, topK, topP) {
-  const order = Array.from(logits, (_, i) => i).sort((a, b) => logits[b] - logits[a] || a - b);
-  const plain = [...softmax(order.map((i) => logits[i]), { temperature })];
-  let ahead = 0;
-  const keep = plain.map((p, rank) => {
-    const passes = rank === 0 || ((topK === 0 || rank < topK) && (topP >= 1 || ahead < topP));
-    ahead += p;
-    return passes;
-  });
-  const kept = [...softmax(order.map((i) => logits[i]), { temperature, mask: keep })];
+  const { p, order, kept: allowed, shares } = nextToken(logits, { temperature, topK, topP });
+  const kept = order.map((_, rank) => shares[rank] ?? 0);
   // How unlikely the model itself, at temperature 1, finds what will be drawn: the mean of −log₂ p.
   const own = softmax(order.map((i) => logits[i]));
   const surprise = kept.reduce((sum, p, i) => (p > 0 ? sum - p * Math.log2(Math.max(own[i], 1e-300)) : sum), 0);
-  return { order, plain, kept, allowed: keep.filter(Boolean).length, entropy: entropy(kept), surprise };
+  return { order, plain: order.map((i) => p[i]), kept, allowed, entropy: entropy(kept), surprise };
 }
 
-/** Ranks drawn from `kept`, one uniform number each: the first rank whose running total exceeds it. */
-export function draw(kept, count, seed) {
-  const dice = random(seed), totals = [];
-  kept.reduce((sum, p, i) => (totals[i] = sum + p), 0);
-  const last = kept.reduce((found, p, i) => (p > 0 ? i : found), 0);
-  return Array.from({ length: count }, () => {
-    const u = dice(), rank = totals.findIndex((total) => u < total);
-    return rank < 0 ? last : rank;
-  });
+/** Ranks drawn from the first `allowed` of `kept`, one uniform number each. */
+export function draw({ kept, allowed }, count, seed) {
+  const dice = random(seed), shares = kept.slice(0, allowed);
+  return Array.from({ length: count }, () => drawRank(shares, dice()));
 }
 
 function render(context) {
@@ -42,7 +31,7 @@ function render(context) {
     const { shape, data } = array(model.get("logits")), at = model.get("context");
     const row = data.slice(at * shape[1], (at + 1) * shape[1]);
     const now = sampling(row, model.get("temperature"), model.get("top_k"), model.get("top_p"));
-    const drawn = draw(now.kept, model.get("draws"), model.get("seed"));
+    const drawn = draw(now, model.get("draws"), model.get("seed"));
     const counts = new Array(now.kept.length).fill(0);
     for (const rank of drawn) counts[rank]++;
     return { ...now, counts, last: drawn.length ? drawn[drawn.length - 1] : -1 };

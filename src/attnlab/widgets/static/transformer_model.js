@@ -1,7 +1,7 @@
 // The Transformer of `attnlab.models.transformer`, run on a page: same names, same arithmetic, with a KV cache.
 // Pure functions, no DOM. Flat row-major arrays: S source words, T words read by the decoder, E model width.
-import { add, argmax, layerNorm } from "./layers.js";
-import { random, softmax } from "./math.js";
+import { add, argmax, attention, drawRank, layerNorm, nextToken, rope } from "./layers.js";
+import { random } from "./math.js";
 import { linear, rowOf } from "./products.js";
 import { tensors } from "./wire.js";
 
@@ -32,46 +32,16 @@ function embed({ config, arrays }, side, word, place) {
   return out;
 }
 
-/** Rotary positions (Su et al. 2021), where the model has them: each pair of numbers of a head turns by its place. */
-function turn({ config }, x, first) {
-  if (config.positions !== "rope") return x;
-  const E = config.width, D = E / config.heads, out = new Float32Array(x.length);
-  for (let c = 0; c < x.length; c += 2) {
-    const angle = (first + Math.floor(c / E)) * 10_000 ** (-(c % D) / D), cos = Math.cos(angle), sin = Math.sin(angle);
-    out[c] = x[c] * cos - x[c + 1] * sin;
-    out[c + 1] = x[c] * sin + x[c + 1] * cos;
-  }
-  return out;
-}
+/** Rotary positions, where the model has them. */
+const turn = ({ config }, x, first) =>
+  (config.positions === "rope" ? rope(x, { D: config.width / config.heads, heads: config.heads, first }) : x);
 
 /**
- * All heads of one attention: q (L, E) against keys and values (S, E) gives what is gathered, (L, E), and the maps,
- * one (L, S) a head. A silent head gathers nothing: its part of the result stays 0, its map can still be seen.
+ * All heads of one attention: q (L, E) against keys and values (S, E) gives `out` (L, E) and the maps, one (L, S) a
+ * head. A silent head gathers nothing: its part of the result stays 0, its map can still be seen.
  */
-export function attendHeads(q, keys, values, E, heads, silent) {
-  const L = q.length / E, S = keys.length / E, D = E / heads;
-  const gathered = new Float32Array(L * E);
-  const maps = Array.from({ length: heads }, (_, h) => {
-    const map = new Float64Array(L * S);
-    for (let i = 0; i < L; i++) {
-      const scores = new Float64Array(S);
-      for (let s = 0; s < S; s++) {
-        for (let d = h * D; d < (h + 1) * D; d++) scores[s] += q[i * E + d] * keys[s * E + d];
-        scores[s] /= Math.sqrt(D);
-      }
-      const weights = softmax(scores);
-      map.set(weights, i * S);
-      if (silent(h)) continue;
-      for (let d = h * D; d < (h + 1) * D; d++) {
-        let sum = 0;
-        for (let s = 0; s < S; s++) sum += weights[s] * values[s * E + d];
-        gathered[i * E + d] = sum;
-      }
-    }
-    return map;
-  });
-  return { gathered, maps };
-}
+const attendHeads = (q, keys, values, E, heads, silent) =>
+  attention(q, keys, values, { heads, D: E / heads, keep: true, silent });
 
 /** x W + b with the weights under `name`. */
 const project = ({ arrays }, x, name) => linear(x, arrays[`${name}.weight`], arrays[`${name}.bias`] ?? null);
@@ -113,7 +83,7 @@ export function encode(model, words, off = new Set()) {
           project(model, y, `${own}.value`),
         E, config.heads, (h) => off.has(headName("encoder", i, h)));
       maps.push(seen.maps);
-      return project(model, seen.gathered, `${own}.out`);
+      return project(model, seen.out, `${own}.out`);
     });
     norms.push(lengths(x, E));
     x = feedForward(model, x, layer);
@@ -152,7 +122,7 @@ export function decodeToken(model, memory, past, token, off = new Set()) {
       const seen = attendHeads(turn(model, project(model, y, `${own}.query`), place), keys, values, E,
         config.heads, (h) => off.has(headName("decoder", i, h)));
       looks.decoder.push(seen.maps);
-      return project(model, seen.gathered, `${own}.out`);
+      return project(model, seen.out, `${own}.out`);
     });
     norms.push(...lengths(x, E));
     x = addNorm(model, x, `${layer}.add_cross`, (y) => {
@@ -160,7 +130,7 @@ export function decodeToken(model, memory, past, token, off = new Set()) {
       const seen = attendHeads(project(model, y, `${cross}.query`), keys, values, E, config.heads,
         (h) => off.has(headName("cross", i, h)));
       looks.cross.push(seen.maps);
-      return project(model, seen.gathered, `${cross}.out`);
+      return project(model, seen.out, `${cross}.out`);
     });
     norms.push(...lengths(x, E));
     x = feedForward(model, x, layer);
@@ -169,27 +139,6 @@ export function decodeToken(model, memory, past, token, off = new Set()) {
   if (config.final_norm) x = normalise(model, x, "decoder.norm");
   const logits = linear(x, model.arrays["out.weight"] ?? model.arrays["target.words.weight"]);
   return { logits, looks, norms, past: next };
-}
-
-/**
- * The next word's distribution, as `decoding.next_word_probabilities`: `p` at this temperature by word, `order` from
- * the
- * likeliest word on, the first `kept` of which may be drawn, with `shares` that sum to 1. topK 0 and topP 1 keep all.
- */
-export function nextWord(logits, { temperature = 1, topK = 0, topP = 1 } = {}) {
-  const p = softmax(logits, { temperature });
-  const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
-  let kept = 0, sum = 0;
-  while (kept < order.length && (!kept || ((!topK || kept < topK) && (topP >= 1 || sum < topP)))) sum += p[
-    order[kept++]];
-  return { p, order, kept, shares: order.slice(0, kept).map((word) => p[word] / sum) };
-}
-
-/** The rank on which a number from 0 to 1 falls, when the shares stand in a row. */
-export function drawRank(shares, u) {
-  let end = 0;
-  for (let rank = 0; rank < shares.length; rank++) if (u < (end += shares[rank])) return rank;
-  return shares.length - 1;
 }
 
 /** The first `count` draws of a seed, each from 0 to 1: draw i decides on word i. */
@@ -226,7 +175,7 @@ export const isFinished = (run, said) => said.at(-1) === EOS || said.length >= r
 /** The word that comes next: the likeliest, or the one that draw number `said.length` falls on. */
 export function chooseWord(logits, place, { sampling = false, seed = 0, ...cuts }) {
   if (!sampling) return argmax(logits);
-  const { order, shares } = nextWord(logits, cuts);
+  const { order, shares } = nextToken(logits, cuts);
   return order[drawRank(shares, draws(seed, place + 1)[place])];
 }
 

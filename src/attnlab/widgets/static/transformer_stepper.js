@@ -1,8 +1,10 @@
 // The whole Transformer at work: type a sentence, and watch it translated word by word. Every head of every layer is
 // computed here, from the weights of a trained model; heads can be knocked out, words can be chosen by hand.
 import { button, choice, frame, lecture, make, nice, shorten, slider, svg, toggle, visible } from "./kit.js";
+import { nextToken } from "./layers.js";
 import { entropy, nested } from "./math.js";
-import { chooseWord, draws, finish, headName, isFinished, mapsOf, momentsOf, nextWord, openTransformer,
+import { player, still } from "./player.js";
+import { chooseWord, draws, finish, headName, isFinished, mapsOf, momentsOf, openTransformer,
   readSource } from "./transformer_model.js";
 import { paintMap, paintThumb, ribbons, strongestOf } from "./transformer_view.js";
 import { readEnglish, suggestions, writeFrench } from "./sentence.js";
@@ -51,7 +53,7 @@ export function look(model, runs, given) {
   const options = { temperature: given.temperature, topK: given.top_k, topP: given.top_p, sampling: given.sampling,
     seed: given.seed };
   const moments = momentsOf(run, said), finished = isFinished(run, said), place = moments.length - 1;
-  const { logits } = moments.at(-1), next = nextWord(logits, options), plain = nextWord(logits).p;
+  const { logits } = moments.at(-1), next = nextToken(logits, options), plain = nextToken(logits).p;
   const choiceNow = finished ? said.at(-1) : chooseWord(logits, place, options);
   const text = (numbers) => writeFrench(numbers.map((n) => model.target[n]).filter((word) => !(word in MARKS)).map(
     (word) => visible(shorten(word, 30))));
@@ -78,8 +80,7 @@ function sentenceBox(it) {
     "layer", "head", "row"];
   const figure = frame(context, { name: "transformer-stepper", numbers: (...given) => it.numbers(...given) });
   const state = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)]));
-  const quiet = matchMedia("(prefers-reduced-motion: reduce)");
-  Object.assign(it, { transformer: null, runs: null, now: null, timer: 0, hovered: null, typed: "", problem: "",
+  Object.assign(it, { transformer: null, runs: null, now: null, read: null, hovered: null, typed: "", problem: "",
     unknown: [], width: 0, place: null });
 
   // ---- the sentence
@@ -92,16 +93,19 @@ function sentenceBox(it) {
 
   // ---- going through time
   const first = button("Start", () => it.say([]), { "aria-label": "Back to the start" });
-  const back = button("‹ Back", () => it.say(model.get("said").slice(0, -1)));
-  const step = button("Step ›", () => it.advance(), { class: "al-button al-tf-primary" });
-  const play = button("Play", () => (it.timer ? it.pause() : it.start()), { "aria-pressed": "false" });
+  const spoken = () => model.get("said").length;
+  const walk = player(figure, {
+    at: spoken, last: () => (it.now.finished && it.read === model.get("said") ? spoken() : Infinity), pace: PACE,
+    go: (n) => (n > spoken() ? it.advance({ keep: true }) : it.say(model.get("said").slice(0, n), { keep: true })),
+    end: () => last.click(), names: { next: "Step ›", label: "Word by word" }, tag: "div.al-player.al-main.al-tf-transport",
+  });
+  walk.next.classList.add("al-tf-primary");
   const last = button("End", () => it.say(it.names(finish(it.now.run, it.now.said, it.now.options))),
     { "aria-label": "To the end" });
-  const transport = make("div.al-tf-transport", { role: "group", "aria-label": "Word by word" }, first,
-    back, step, play, last);
-  transport.classList.add("al-main");
-  figure.controls.append(form, examples, transport);
-  Object.assign(it, { model, KEYS, figure, state, quiet, box, examples, note, first, back, step, play, last });
+  walk.node.prepend(first);
+  walk.node.append(last);
+  figure.controls.append(form, examples, walk.node);
+  Object.assign(it, { model, KEYS, figure, state, box, examples, note, first, walk, last });
 }
 
 /** The two sentences, all heads, one head, the next word. */
@@ -168,7 +172,7 @@ function panes(it) {
 
 /** What the reader does. */
 function acting(it) {
-  const { model, figure, quiet, box, note, play } = it;
+  const { model, figure, box, note, walk } = it;
   const names = (numbers) => numbers.map((n) => it.transformer.target[n]);
   const set = (key, value) => { pause(); figure.push(key, value); };
   const chosenName = () => headName(model.get("block"), model.get("layer"), model.get("head"));
@@ -184,23 +188,7 @@ function acting(it) {
   function advance(options) {
     if (!it.now.finished) say([...model.get("said"), it.transformer.target[it.now.choice]], options);
   }
-  function pause() {
-    clearTimeout(it.timer);
-    it.timer = 0;
-    play.textContent = "Play";
-    play.setAttribute("aria-pressed", "false");
-  }
-  function start() {
-    if (it.now.finished) say([]);
-    play.textContent = "Pause";
-    play.setAttribute("aria-pressed", "true");
-    const tick = () => {
-      advance({ keep: true });
-      figure.schedule(() => (it.now.finished ? pause() : null));
-      it.timer = setTimeout(tick, PACE);
-    };
-    it.timer = setTimeout(tick, it.now.finished ? PACE : 120);
-  }
+  const pause = () => walk.stop();
   /** Heads off or on again. What was said is said anew, as far as it had come. */
   function knock(which, silent) {
     pause();
@@ -235,8 +223,8 @@ function acting(it) {
       say([]);
       box.value = clean;
       figure.schedule(() => {
-        if (quiet.matches) say(names(finish(it.now.run, [], it.now.options)));
-        else start();
+        if (still()) say(names(finish(it.now.run, [], it.now.options)));
+        else walk.start({ soon: true });
       });
     }
     paintNote();
@@ -266,7 +254,7 @@ function acting(it) {
     }
   }
   Object.assign(it, {
-    names, set, chosenName, blockNames, say, advance, pause, start, knock, choose,
+    names, set, chosenName, blockNames, say, advance, pause, knock, choose,
     focusHead, submit, paintNote, swap,
   });
 }
@@ -339,12 +327,13 @@ function building(it) {
 /** What is shown now, and the words with their links. */
 function paintingWords(it) {
   const {
-    model, figure, state, examples, first, back, step, last, english, french, links, hero, answers,
+    model, figure, state, examples, first, walk, last, english, french, links, hero, answers,
     stack, one, nextPane, tabs, bar, chosenName, pause, focusHead, swap,
   } = it;
   function update() {
     const before = it.now?.said.length ?? 0;
     it.now = look(it.transformer, it.runs, state());
+    it.read = model.get("said");
     if (it.now.said.length === before + 1) figure.say(label(it.transformer.target[it.now.said.at(-1)]));
     it.hovered = null;
     paint();
@@ -384,8 +373,9 @@ function paintingWords(it) {
     bar.hidden = size === "wide";
     const given = model.get("examples") ?? [];
     examples.value = given.includes(model.get("sentence")) ? model.get("sentence") : "";
-    for (const node of [first, back]) node.disabled = !it.now.said.length;
-    for (const node of [step, last]) node.disabled = it.now.finished;
+    first.disabled = !it.now.said.length;
+    last.disabled = it.now.finished;
+    walk.paint();
     paintWords();
     it.paintStack();
     it.paintHead();
@@ -653,10 +643,10 @@ function hands(it) {
 
 /** Numbers for tests and the curious, and what happens when something changes. */
 function life(it) {
-  const { model, KEYS, figure, box, names, reload, update, mapNow, rowNow, paint } = it;
+  const { model, KEYS, figure, box, walk, names, reload, update, mapNow, rowNow, paint } = it;
   function numbers() {
     return {
-      words: it.now.words, said: names(it.now.said), finished: it.now.finished, playing: it.timer !== 0, row: rowNow(),
+      words: it.now.words, said: names(it.now.said), finished: it.now.finished, playing: walk.playing(), row: rowNow(),
       typed: it.typed, unknown: it.unknown,
       maps: Object.fromEntries(Object.entries(it.now.maps).map(([block, layers]) => [block,
         layers.map((heads) => heads.map(({ data, rows, columns }) => nested(data, rows, columns)))])),
@@ -681,7 +671,6 @@ function life(it) {
   figure.on("view", () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
   figure.onResize((w) => { it.width = w; paint(); });
-  figure.cleanup(() => clearTimeout(it.timer));
   Object.assign(it, { numbers });
 }
 

@@ -1,6 +1,7 @@
 // Shifted windows on a picture, step by step, and whom a chosen token may see.
 import { array, choice, context2d, frame, make, slider, toggle } from "./kit.js";
 import { letter, onPress } from "./chart.js";
+import { player } from "./player.js";
 
 const STEPS = ["1 · the picture", "2 · shift", "3 · partition", "4 · mask", "5 · attend", "6 · reverse"];
 const SAYS = [
@@ -198,7 +199,16 @@ function render(context) {
     step: 1,
     value: 0,
     format: (i) => STEPS[i],
-    input: (v) => figure.push("step", v),
+    input: (v) => {
+      walk.stop();
+      figure.push("step", v);
+    },
+  });
+  const walk = player(figure, {
+    at: () => model.get("step"),
+    last: () => STEPS.length - 1,
+    go: (v) => figure.push("step", v),
+    pace: 2200,
   });
   const window = choice({
     label: "Window",
@@ -227,7 +237,7 @@ function render(context) {
     input: (v) => figure.push("blocks", v),
   });
   const masked = toggle({ label: "Mask", value: true, input: (v) => figure.push("masked", v) });
-  figure.controls.append(step, window, shift, blocks, masked);
+  figure.controls.append(step, walk.node, window, shift, blocks, masked);
   const photo = make("canvas", { role: "application", tabindex: "0" }),
     masks = make("canvas", { role: "img" });
   const name = make("div.al-we-title"),
@@ -260,6 +270,7 @@ function render(context) {
     grid.dataset.columns = two ? 2 : 1;
     const wide = Math.floor(Math.min(two ? (size - 1.5 * em) / 2 : size, figure.tall(26 * em, photo)));
     step.value = all.step;
+    walk.paint();
     window.value = all.window;
     shift.querySelector("input").max = all.window - 1;
     shift.value = all.shift;

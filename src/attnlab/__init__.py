@@ -1,9 +1,16 @@
 """attnlab: the small library behind the course on attention and Transformers.
 
-Read it leaf to root. The core: `scores` → `masks` → `shapes` → `fused` and `record` → `attention`.
-`layers` are built on it, `models` on those; `training` makes models good, `inside` looks into them;
-`widgets` and `checks` are what a chapter shows and asks. Beside them: `data`, and what several
-models need (`decoding`, `metrics`, `checkpoints`, `translator` …). Imports point that way only.
+Read it from the leaves to the root; no file needs one that comes after it.
+
+    scores  masks  record          score functions, who may see whom, how weights are seen
+    shapes  fused                  what is refused and why; the fast kernel
+    attention                      the heart: weights(), attention()
+    reproducible  assets  checkpoints  palette  device  data  metrics  decoding
+    layers  kernels                built on attention
+    models                         built on layers, the published ones too
+    translator  figures  start     models to hand around, printed figures, `attnlab start`
+    training  inside               making models good, looking into them
+    widgets  checks  certificate   what a chapter shows and asks
 """
 
 __version__ = "0.1.0"

@@ -67,7 +67,7 @@ def to_json(tensors: Mapping[str, Tensor], store: str = "int8") -> dict[str, dic
     """The tensors for a page: name → {"shape", "dtype", "data"}, little-endian and base64.
 
     An int8 matrix has a float32 "scale", one a row: weight[i][j] = data[i][j] · scale[i].
-    `widgets/static/runtime.js` reads them.
+    `widgets/static/wire.js` reads them.
     """
     arrays: dict[str, dict[str, Any]] = {}
     for name, tensor in pack(tensors, store).items():

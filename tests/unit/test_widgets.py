@@ -461,7 +461,7 @@ def test_a_page_loads_what_its_figures_are_made_of() -> None:
     loaded = static_page.needed(two + two)
     assert sorted(loaded) == [
         "live/attention_heatmap.js", "live/kit.js", "live/map.js", "live/math.js", "live/mount.js",
-        "live/palette.js", "live/palette.json.js", "live/softmax_temperature.js",
+        "live/palette.js", "live/palette.json.js", "live/softmax_temperature.js", "live/wire.js",
     ]  # fmt: skip
     assert loaded[-1] == "live/mount.js"
     tags = static_page.head(two)

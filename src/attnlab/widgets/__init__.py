@@ -1,4 +1,7 @@
-"""Live figures: the same ES module in JupyterLab, Colab, slides and the static website."""
+"""Live figures: the same ES module in JupyterLab, Colab, slides and the static website.
+
+Each is NAME.py with static/NAME.js and static/NAME.css; `base` says how one is made.
+"""
 
 from attnlab.widgets.alignment_explorer import AlignmentExplorer
 from attnlab.widgets.attention_heatmap import AttentionHeatmap

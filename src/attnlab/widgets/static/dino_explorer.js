@@ -186,7 +186,8 @@ function threePictures(figure, place, side) {
     });
     const top = now.map.reduce((a, b) => Math.max(a, b), 1e-9), blank = new Float64Array(now.side ** 2);
     const shown = now.known ? now.map : blank;
-    const over = paintMap(map.canvas, shown, now.side, now.side, second, second, figure.theme, (w) => weightPlace(w, top));
+    const over = paintMap(map.canvas, shown, now.side, now.side, second, second, figure.theme,
+      (w) => weightPlace(w, top));
     const palette = context2d(colours.canvas, third, third);
     palette.imageSmoothingEnabled = false;
     palette.clearRect(0, 0, third, third);

@@ -1,6 +1,7 @@
 // What all live figures share: safe DOM building, controls, themes, scheduling, clean-up.
 // No framework, no bundler: a figure imports names from here and Python joins the files.
 import { palette } from "./palette.js";
+import { decode, encode } from "./wire.js";
 
 /** @typedef {{get(key: string): any, set(key: string, value: any): void, save_changes(): void,
  *   on(event: string, callback: Function): void, off(event: string, callback: Function): void}} Model */
@@ -50,23 +51,9 @@ export function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-/**
- * An array trait: {shape, dtype, data: bytes} from Python becomes {shape, data: typed array}; masks and bytes are
- * bytes.
- */
-export function array(value) {
-  if (!value) return null;
-  const view = value.data;
-  const bytes = view.buffer ? new Uint8Array(view.buffer, view.byteOffset, view.byteLength) : new Uint8Array(view);
-  const aligned = bytes.slice().buffer; // typed arrays want an aligned start
-  return { shape: value.shape, data: value.dtype === "float32" ? new Float32Array(aligned) : new Uint8Array(aligned) };
-}
-
-/** The way back: a Float32Array, or a Uint8Array of 0 and 1 for a mask, as an array trait to send to Python. */
-export function pack(shape, data) {
-  const dtype = data instanceof Float32Array ? "float32" : "bool";
-  return { shape: [...shape], dtype, data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice() };
-}
+/** An array trait from Python as {shape, data: typed array}, and the way back (a mask as a Uint8Array of 0 and 1). */
+export const array = decode;
+export const pack = encode;
 
 const DARK = "dark";
 

@@ -1,7 +1,8 @@
-// Arrays as they travel between Python and a page, one form for all: { shape, dtype, data, scale? }. The twin is
-// attnlab/wire.py. `data` and `scale` are little-endian bytes (a DataView, a typed array, a buffer) or base64 text.
-//   float32  float16  bool      one number after the other, the last axis first
-//   int8 with a float32 scale   one scale for each row along the last axis: number = data · scale
+// Arrays as they travel between Python and a page, one form for all: { shape, dtype, data, scale? }. Traits are made by
+// attnlab/widgets/base.py, weights by attnlab/checkpoints.py. `data` and `scale` are little-endian bytes (a DataView, a
+// typed array, a buffer) or base64 text.
+//   float32  float16  uint8  bool   one number after the other, the last axis first
+//   int8 with a float32 scale       one scale for each row along the last axis: number = data · scale
 
 /** @typedef {{shape: number[], dtype: string, data: any, scale?: any}} Packed */
 
@@ -30,6 +31,7 @@ const READ = {
   float32: (b) => new Float32Array(b.buffer, b.byteOffset, b.byteLength / 4),
   float16: (b) => Float32Array.from(new Uint16Array(b.buffer, b.byteOffset, b.byteLength / 2), fromHalf),
   int8: (b) => new Int8Array(b.buffer, b.byteOffset, b.byteLength),
+  uint8: (b) => b,
   bool: (b) => b,
 };
 

@@ -84,7 +84,8 @@ function render(context) {
   };
   const at = () => Math.min(model.get("shown"), count());
   const walk = player(figure, {
-    at, last: count, go, names: { next: "Next step ›", label: "Steps of the search" }, tag: "div.al-player.al-main.al-b-steps",
+    at, last: count, go, names: { next: "Next step ›", label: "Steps of the search" },
+    tag: "div.al-player.al-main.al-b-steps",
   });
   const start = button("Start", () => { walk.stop(); go(0); });
   const all = button("To the end", () => { walk.stop(); go(count()); });

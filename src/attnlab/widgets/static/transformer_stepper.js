@@ -97,7 +97,8 @@ function sentenceBox(it) {
   const walk = player(figure, {
     at: spoken, last: () => (it.now.finished && it.read === model.get("said") ? spoken() : Infinity), pace: PACE,
     go: (n) => (n > spoken() ? it.advance({ keep: true }) : it.say(model.get("said").slice(0, n), { keep: true })),
-    end: () => last.click(), names: { next: "Step ›", label: "Word by word" }, tag: "div.al-player.al-main.al-tf-transport",
+    end: () => last.click(), names: { next: "Step ›", label: "Word by word" },
+    tag: "div.al-player.al-main.al-tf-transport",
   });
   walk.next.classList.add("al-tf-primary");
   const last = button("End", () => it.say(it.names(finish(it.now.run, it.now.said, it.now.options))),

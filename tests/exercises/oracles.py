@@ -58,18 +58,20 @@ def _shifted(rows, columns, side, by, *, down=True, across=True):
     return torch.stack(tables)
 
 
+WRONG_MASKS = [  # that the text and the hints of 09.5 speak of
+    lambda r, c, m, by: _shifted(r, c, m, by, down=False, across=False),
+    lambda r, c, m, by: _shifted(r, c, m, by, across=False),
+    lambda r, c, m, by: _shifted(r, c, m, by, down=False),
+    lambda r, c, m, by: ~_shifted(r, c, m, by),
+    lambda r, c, m, by: _shifted(r, c, m, by) & torch.eye(m * m, dtype=torch.bool),
+    lambda r, c, m, by: _shifted(r, c, m, m // 2),
+    lambda r, c, m, by: _shifted(c, r, m, by),
+]
+
+
 def trusts_the_right_ones(function) -> bool:
-    """09.5: True for right masks, False for the wrong ones that its text and hints speak of."""
-    wrong = [
-        lambda r, c, m, by: _shifted(r, c, m, by, down=False, across=False),
-        lambda r, c, m, by: _shifted(r, c, m, by, across=False),
-        lambda r, c, m, by: _shifted(r, c, m, by, down=False),
-        lambda r, c, m, by: ~_shifted(r, c, m, by),
-        lambda r, c, m, by: _shifted(r, c, m, by) & torch.eye(m * m, dtype=torch.bool),
-        lambda r, c, m, by: _shifted(r, c, m, m // 2),
-        lambda r, c, m, by: _shifted(c, r, m, by),
-    ]
-    return function(_shifted) is True and all(function(one) is False for one in wrong)
+    """09.5: True for right masks, False for the wrong ones."""
+    return function(_shifted) is True and all(function(one) is False for one in WRONG_MASKS)
 
 
 JUDGES = {

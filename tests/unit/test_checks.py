@@ -222,15 +222,15 @@ def test_a_mistake_raised_by_the_answer_is_an_exception_like_any_other(mean):
 
 def test_the_time_limit_counts_for_the_whole_check(mean):
     def slow(x):
-        end = time.monotonic() + 1.0
-        while time.monotonic() < end:
+        end = time.process_time() + 0.7
+        while time.process_time() < end:
             pass
         return x.mean(-1)
 
     start = time.monotonic()
     verdict = mean.judge(slow)
     assert TOO_LONG in verdict.message
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 2.5
 
 
 def test_a_loop_that_never_ends_is_named_and_its_thread_ends(mean):
@@ -254,7 +254,7 @@ def test_imports_do_not_count(monkeypatch, isolation):
     progress = safely.Progress()
     progress.running = True
     names = [f"attnlab_no_such_module_{i}" for i in range(6)]
-    outcome = safely.run(lambda: [import_or_not(n) for n in names], 0.3, progress)
+    outcome = safely.run(lambda _: [import_or_not(n) for n in names], 0.3, progress)
     assert outcome.value == names
 
 

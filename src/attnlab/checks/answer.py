@@ -33,6 +33,7 @@ class Call:
     given: tuple[Any, ...]
     seen: Any = None
     error: BaseException | None = None
+    checked: bool = True  # by a property; False: only to find out what a mistake is called
 
 
 @dataclass

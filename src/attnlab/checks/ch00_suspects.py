@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.checks.exercise import Suspects
+from attnlab.checks.exercise import Suspects, again
 
 Pair = tuple[str, str]
 Puzzle = tuple[str, str, str]
@@ -126,7 +125,7 @@ GLUE: Suspects = [
     ("The last piece is lost when it belongs to no pair.", _drops_the_last),
     (
         "This is one text. Return a list of pieces: the borders between the others stay.",
-        lambda parts, pair: re.sub(re.escape("".join(pair)), "".join(pair), "".join(parts)),
+        lambda parts, pair: "".join(parts),
     ),
 ]
 
@@ -167,6 +166,14 @@ def _keeps_two(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -
 def _out_everywhere(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
     given = _given(puzzles, words)
     return _named(_scores(given, table).index_fill(1, given.flatten(), -torch.inf), words)
+
+
+def _out_of_the_list(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
+    """The same with lists: where no word is left, `max` raises."""
+    given = _given(puzzles, words)
+    left = [i for i in range(len(words)) if i not in set(given.flatten().tolist())]
+    scores = _scores(given, table).tolist()
+    return [words[max(left, key=row.__getitem__)] for row in scores]
 
 
 def _at_zero(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
@@ -231,3 +238,4 @@ ANALOGY: Suspects = [
         lambda puzzles, words, table: [words.index(w) for w in analogy(puzzles, words, table)],
     ),
 ]
+ANALOGY = again(ANALOGY, "leaves out its own three", _out_of_the_list)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import Suspects
+from attnlab.checks.exercise import Suspects, again
 
 PAD = 0
 
@@ -248,6 +248,13 @@ def _one_child_each(totals: Tensor, log_p: Tensor, width: int) -> Beams:
     return best[order], order, words[order]
 
 
+def _one_child_in_order(totals: Tensor, log_p: Tensor, width: int) -> Beams:
+    """The same, not sorted where all of them stay."""
+    best, words = (totals[:, None] + log_p).max(-1)
+    order = best.topk(width).indices if width <= len(totals) else torch.arange(len(totals))
+    return best[order], order, words[order]
+
+
 def _forgets_totals(totals: Tensor, log_p: Tensor, width: int) -> Beams:
     return beam_step(torch.zeros_like(totals), log_p, width)
 
@@ -326,6 +333,7 @@ BEAM: Suspects = [
         _product,
     ),
 ]
+BEAM = again(BEAM, "keeps one child", _one_child_in_order)
 
 
 # 01.5

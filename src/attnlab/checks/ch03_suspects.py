@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attnlab import masks
 from attnlab.attention import softmax, weights
-from attnlab.checks.exercise import Suspects
+from attnlab.checks.exercise import Suspects, again
 from attnlab.scores import dot
 
 
@@ -198,6 +198,16 @@ WEIGHTS: Suspects = [
         lambda q, k: weights(q, k, mask=upper_left(q.shape[-2], k.shape[-2])),
     ),
 ]
+WEIGHTS = again(
+    WEIGHTS,
+    "√S, the root of the number of keys",
+    lambda q, k: softmax(dot(q, k) / math.sqrt(len(k))),
+)
+WEIGHTS = again(
+    WEIGHTS,
+    "this softmax runs over the queries. Each",
+    lambda q, k: (q @ k.T / math.sqrt(q.shape[-1])).softmax(0),
+)
 
 # 03.2
 CAUSAL: Suspects = [
@@ -392,6 +402,16 @@ MASKED: Suspects = [
         lambda q, k, v, mask: weights(q, k, mask=mask) @ q,
     ),
 ]
+MASKED = again(
+    MASKED,
+    "not negative enough",
+    lambda q, k, v, mask: (
+        softmax(scaled(q, k).masked_fill(~mask, -10.0)) * mask.any(-1, keepdim=True) @ v
+    ),
+)
+MASKED = again(
+    MASKED, "0 · inf and inf", lambda q, k, v, mask: softmax(scaled(q, k) + ~mask * -torch.inf) @ v
+)
 
 # 03.4
 CROSS: Suspects = [

@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.checks.exercise import Suspects
+from attnlab.checks.exercise import Suspects, again
 from attnlab.inside.outlines import enlarge, jaccard, keep_mass
-from attnlab.layers.patches import patchify, resize, unpatchify
+from attnlab.layers.patches import patchify, unpatchify
 
 # 08.1 my_patchify(images, patch) -----------------------------------------------------------------
 
@@ -93,8 +93,8 @@ UNPATCHIFY: Suspects = [
 
 
 def resize_with_cls(table: Tensor, old: int, new: int) -> Tensor:
-    """The right answer: [CLS] stays, the grid is resized."""
-    return torch.cat([table[:1], resize(table[1:], (old, old), (new, new))])
+    """The right answer: [CLS] stays, the grid is resized, one of a single place as well."""
+    return _grid(table, old, new, "bicubic", False)
 
 
 def _along_the_row(table: Tensor, old: int, new: int) -> Tensor:
@@ -162,6 +162,12 @@ def _parts(mask: Tensor, gold: Tensor) -> tuple[Tensor, Tensor]:
     return (big & gold).sum(), big.sum()
 
 
+def _over(mask: Tensor, gold: Tensor) -> Tensor:
+    """Intersection over union, nan where both are empty."""
+    big = enlarge(mask, gold.shape[-1])
+    return (big & gold).sum() / (big | gold).sum()
+
+
 OUTLINE: Suspects = [
     (
         "The weights above 0.6 were kept, or above 0.6 of the largest. Keep the *fewest* patches "
@@ -195,6 +201,7 @@ OUTLINE: Suspects = [
         lambda w, g, s: jaccard(enlarge(keep_mass(w.max() - w, s), g.shape[-1]), g),
     ),
 ]
+OUTLINE = again(OUTLINE, "must *reach* the share", lambda w, g, s: _over(_upto(w, s), g))
 
 # 08.5 my_teacher_step(teacher, student, centre, logits, momentum) --------------------------------
 

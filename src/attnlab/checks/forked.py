@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -31,7 +31,7 @@ if sys.platform != "win32":
 MEMORY = 2 << 30  # bytes that an answer may ask for, above what the notebook has
 
 
-def run(job: Callable[[], Any], seconds: float, progress: safely.Progress) -> safely.Outcome:
+def run(job: safely.Job, seconds: float, progress: safely.Progress) -> safely.Outcome:
     """As `safely.run`. Raises OSError when there can be no second process."""
     news, tell = os.pipe()
     trace, dump = os.pipe()
@@ -52,7 +52,7 @@ def run(job: Callable[[], Any], seconds: float, progress: safely.Progress) -> sa
     os.close(dump)
     in_time = False
     try:
-        outcome, in_time = _listen(news, seconds, progress)
+        outcome, in_time = _listen(pid, news, seconds, progress)
         if not in_time:
             outcome.stack = _stack(pid, trace)
     finally:  # also when the learner interrupts the kernel
@@ -64,14 +64,14 @@ def run(job: Callable[[], Any], seconds: float, progress: safely.Progress) -> sa
     return outcome
 
 
-def _listen(news: int, seconds: float, progress: safely.Progress) -> tuple[safely.Outcome, bool]:
+def _listen(
+    pid: int, news: int, seconds: float, progress: safely.Progress
+) -> tuple[safely.Outcome, bool]:
     """What the child says, until it has ended or its time is up (False)."""
     outcome = safely.Outcome()
     paper = safely.Paper()
     said = b""
-    last = time.monotonic()
-    left, ours, latest = seconds, safely.OURS, last + safely.AT_MOST
-    in_time = True
+    clock, drafted = _Clock(pid, seconds), False
     while not outcome.ended:
         if select.select([news], [], [], 0.05)[0]:
             part = os.read(news, 1 << 16)
@@ -83,22 +83,91 @@ def _listen(news: int, seconds: float, progress: safely.Progress) -> tuple[safel
                 if "printed" in message:
                     paper.kept += message["printed"]
                     paper.lost |= not message["printed"]
+                elif "draft" in message:
+                    outcome.value, drafted = message["draft"], True
+                    clock.search()
                 else:
                     outcome.ended = True
                     outcome.value, outcome.error = message["value"], message["error"]
-        now = time.monotonic()
-        if not progress.importing:
-            left -= (now - last) * progress.running
-            ours -= (now - last) * (not progress.running)
-        last = now
-        if not outcome.ended and (left <= 0 or ours <= 0 or now > latest):
-            in_time = False
+        if not outcome.ended and clock.is_up(progress):
             break
+    outcome.took = clock.took
     outcome.printed = paper.text()
-    return outcome, in_time
+    in_time = outcome.ended or not clock.up
+    outcome.ended |= drafted  # the search for a name went wrong, or on for too long
+    return outcome, in_time or drafted
 
 
-def _child(job: Callable[[], Any], progress: safely.Progress, tell: int, dump: int) -> None:
+class _Clock:
+    """How long a child may go on: by what it computes, and by the clock where it does not.
+
+    On a busy machine a process may wait several seconds for one of computing, and a right answer
+    must not be stopped for that; one that sleeps does not compute at all.
+    """
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        self.pid, self.seconds = pid, seconds
+        self.answers, self.checks = _Time(), _Time()
+        self.start = self.last = time.monotonic()
+        self.cpu = self._cpu()
+        self.until = self.start + safely.AT_MOST
+        self.up = False
+
+    @property
+    def took(self) -> float:
+        return time.monotonic() - self.start
+
+    def _cpu(self) -> float:
+        """Seconds that the child has computed: its own clock, see clock_gettime(2)."""
+        try:
+            return time.clock_gettime(~self.pid << 3 | 2)
+        except OSError:  # it has ended
+            return 0.0
+
+    def search(self) -> None:
+        """What is wrong is known. From here on, little time."""
+        self.until = min(self.until, time.monotonic() + safely.SEARCH)
+        self.checks = _Time()
+
+    def is_up(self, progress: safely.Progress) -> bool:
+        now, cpu = time.monotonic(), self._cpu()
+        if not progress.importing:
+            spent = self.answers if progress.running else self.checks
+            spent.add(now - self.last, max(cpu - self.cpu, 0.0), self._waits_for_its_turn())
+        self.last, self.cpu = now, cpu
+        late = self.answers.over(self.seconds) or self.checks.over(safely.OURS)
+        self.up = late or now > self.until
+        return self.up
+
+    def _waits_for_its_turn(self) -> bool:
+        """It computes, or would if it could; else it sleeps, or waits for something."""
+        try:
+            with open(f"/proc/{self.pid}/stat") as stat:
+                return stat.read().rpartition(")")[2].split()[0] == "R"
+        except (OSError, IndexError):
+            return False
+
+
+@dataclass
+class _Time:
+    """Seconds by the clock, of computing, and of being ready to compute."""
+
+    passed: float = 0.0
+    computed: float = 0.0
+    ready: float = 0.0
+
+    def add(self, passed: float, computed: float, ready: bool) -> None:
+        self.passed += passed
+        self.computed += computed
+        self.ready += passed * ready
+
+    def over(self, seconds: float) -> bool:
+        asleep = self.ready < 0.5 * self.passed
+        enough = asleep or self.computed > safely.ENOUGH * seconds
+        return self.computed > seconds or (self.passed > safely.WALL * seconds and enough)
+
+
+def _child(job: safely.Job, progress: safely.Progress, tell: int, dump: int) -> None:
     """In the child: a quiet place, one thread, then the job."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -125,7 +194,7 @@ def _child(job: Callable[[], Any], progress: safely.Progress, tell: int, dump: i
     value, error = None, ""
     with state.kept(), safely.listening(paper):
         try:
-            value = job()
+            value = job(lambda draft: send(draft=draft))
         except BaseException as problem:
             error = repr(problem)
         send(value=value, error=error)

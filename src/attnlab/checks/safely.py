@@ -17,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import io
 import mmap
+import os
 import struct
 import sys
 import threading
@@ -31,12 +32,16 @@ import torch
 
 from attnlab.checks import state
 
-SECONDS = 1.3  # for the whole check; with the stopping below it stays under 2.5 s
-OURS = 2.0  # for our own comparisons, which objects of the answer's may make slow
+SECONDS = 1.0  # of computing by the answer, over the whole check
+WALL = 1.5  # times as long by the clock, for one that sleeps; one that waits for its turn may go on
+ENOUGH = 0.4  # of its time to compute: several times what a right answer needs
+OURS = 1.3  # likewise, for our own comparisons, which objects of the answer's may make slow
+SEARCH = 1.2  # for finding out what a mistake is called, once it is known that there is one
 AT_MOST = 10.0  # imports are not the answer's time, but have an end, too
+LOADING = 60.0  # in a thread, one that is cut short would leave half a module to everybody
 PRINTED = 1000  # characters of the learner's own output that are kept,
 LINES = 10  # and lines
-ISOLATION = "auto"  # or "thread": where a process of its own is not wanted
+ISOLATION = os.environ.get("ATTNLAB_CHECKS", "auto")  # or "thread": no process of its own
 
 
 class Stopped(SystemExit):
@@ -90,10 +95,17 @@ class Outcome:
     printed: str = ""
     left_behind: bool = False  # it could not be stopped
     died: str = ""  # how the process ended, when it did not end well
+    took: float = 0.0  # seconds by the clock, when time ran out
 
 
-def run(job: Callable[[], Any], seconds: float, progress: Progress) -> Outcome:
-    """Run `job`, for at most `seconds` of the time that counts. Its value must be plain JSON."""
+Job = Callable[[Callable[[Any], None]], Any]  # is given `draft`, for a value before the last one
+
+
+def run(job: Job, seconds: float, progress: Progress) -> Outcome:
+    """Run `job`, for at most `seconds` of the time that counts. Its values must be plain JSON.
+
+    Should it not come to an end after it has handed over a draft, that is its value.
+    """
     if ISOLATION == "auto" and sys.platform == "linux" and not torch.cuda.is_initialized():
         from attnlab.checks import forked
 
@@ -107,13 +119,14 @@ def run(job: Callable[[], Any], seconds: float, progress: Progress) -> Outcome:
 _LEFT_BEHIND: list[threading.Thread] = []
 
 
-def in_a_thread(job: Callable[[], Any], seconds: float, progress: Progress) -> Outcome:
+def in_a_thread(job: Job, seconds: float, progress: Progress) -> Outcome:
     outcome = Outcome()
     paper = Paper()
+    drafts: list[Any] = []
 
     def work() -> None:
         try:
-            outcome.value = job()
+            outcome.value = job(drafts.append)
             outcome.ended = True
         except Stopped:
             pass
@@ -122,7 +135,9 @@ def in_a_thread(job: Callable[[], Any], seconds: float, progress: Progress) -> O
             outcome.ended = True
 
     _LEFT_BEHIND[:] = [thread for thread in _LEFT_BEHIND if thread.is_alive()]
+    seconds *= WALL  # by the clock: other threads compute, too
     seconds *= 1 + len(_LEFT_BEHIND)  # each takes its share of the time
+    started = time.monotonic()
     thread = threading.Thread(target=work, name="attnlab-check", daemon=True)
     with state.kept(), listening(paper):
         try:
@@ -135,6 +150,9 @@ def in_a_thread(job: Callable[[], Any], seconds: float, progress: Progress) -> O
         outcome.left_behind = True
         if not isinstance(sys.stdout, _Muffled):
             sys.stdout = _Muffled(sys.stdout)
+    if drafts and not outcome.ended:
+        outcome.value, outcome.ended = drafts[-1], True
+    outcome.took = time.monotonic() - started
     outcome.printed = paper.text()
     return outcome
 
@@ -146,7 +164,7 @@ def _wait(thread: threading.Thread, seconds: float, progress: Progress) -> list[
     while thread.is_alive():
         stack = _stack(thread)
         importing = any("importlib._bootstrap" in file for file, _ in stack)
-        late = time.monotonic() - start > (AT_MOST if importing else OURS)
+        late = time.monotonic() - start > (LOADING if importing else WALL * OURS)
         if late or (progress.running and not importing):
             return stack
         thread.join(0.2)

@@ -18,6 +18,7 @@ import itertools
 import pickle
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,7 +40,10 @@ class Slip:
     def function(self, space: dict[str, Any]) -> Callable[..., Any]:
         """Compiled among the names of the right answer. Raises SyntaxError, as a slip may."""
         own = dict(space)
-        exec(compile(self.text, f"<{self.kind}>", "exec"), own)
+        with warnings.catch_warnings():  # "'int' object is not subscriptable": so it may be
+            warnings.simplefilter("ignore")
+            code = compile(self.text, f"<{self.kind}>", "exec")
+        exec(code, own)
         made: Callable[..., Any] = own[self.tree.name]
         return made
 
@@ -123,7 +127,7 @@ def _changes(tree: ast.FunctionDef) -> Iterator[Found]:
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     ))  # fmt: skip
     whole = set(_annotations(tree))
-    axes = {id(n) for call in ast.walk(tree) if isinstance(call, ast.Call) for n in _axes(call)}
+    axes = {id(n) for call in ast.walk(tree) if isinstance(call, ast.Call) for n in axes_of(call)}
     for node in ast.walk(tree):
         if node in whole:
             continue
@@ -162,13 +166,13 @@ def _changes(tree: ast.FunctionDef) -> Iterator[Found]:
 
 # ── the single changes ──────────────────────────────────────────────────────────────────────────
 
-_WITHOUT = {  # f(x) → x
+WITHOUT = {  # f(x) → x
     "tanh", "sigmoid", "exp", "log", "sqrt", "softmax", "log_softmax", "abs", "float", "normalize",
     "relu", "cumprod", "cumsum", "flip", "clone", "square", "clamp", "round", "silu", "gelu",
     "rsqrt", "nan_to_num", "masked_fill", "roll", "tril", "triu", "sort", "detach", "mean", "bool",
     "sin", "cos", "outer", "neg",
 }  # fmt: skip
-_INSTEAD = [
+INSTEAD = [
     ("sum", "mean"), ("sum", "prod"), ("mean", "sum"), ("mean", "amax"), ("max", "min"),
     ("min", "max"), ("amax", "amin"), ("amax", "mean"), ("amin", "amax"), ("argmax", "argmin"),
     ("minimum", "maximum"), ("maximum", "minimum"), ("any", "all"), ("all", "any"),
@@ -194,14 +198,14 @@ _AXIS_AT = {
 _SHAPERS = ("unsqueeze", "squeeze", "flatten", "unflatten", "stack", "unbind", "narrow", "unfold")
 
 
-def _label(node: ast.Call) -> str:
+def label(node: ast.Call) -> str:
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
-def _axes(node: ast.Call) -> list[ast.expr]:
+def axes_of(node: ast.Call) -> list[ast.expr]:
     """The arguments of a call that say along which axis."""
     found = [k.value for k in node.keywords if k.arg in ("dim", "axis", "dim1", "dim2")]
-    name = _label(node)
+    name = label(node)
     if name in _AXIS_AT:
         place = _AXIS_AT[name]
         if isinstance(node.func, ast.Attribute) and _of_torch(node.func.value) and place == 0:
@@ -220,7 +224,7 @@ def _of_torch(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("torch", "F", "np", "numpy")
 
 
-def _number(node: ast.expr) -> int | None:
+def number_of(node: ast.expr) -> int | None:
     """A whole number, perhaps negative, as written."""
     try:
         value = ast.literal_eval(node)
@@ -229,6 +233,7 @@ def _number(node: ast.expr) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+AXES = (-1, -2, -3, 0, 1, 2)
 _OTHER_AXES = {-1: (-2, 0), -2: (-1, -3), -3: (-2,), 0: (1, -1), 1: (0, -1)}
 _PLACES = {-1: "the last axis", -2: "the second-last axis", -3: "the third-last axis",
            0: "the first axis", 1: "the second axis"}  # fmt: skip
@@ -242,8 +247,8 @@ def _axis_words(name: str, now: int, right: int) -> str:
 
 
 def _call(node: ast.Call) -> Iterator[Found]:
-    name = _label(node)
-    axes = [a for a in _axes(node) if _number(a) is not None and not _inside_minus(a, node)]
+    name = label(node)
+    axes = [a for a in axes_of(node) if number_of(a) is not None and not _inside_minus(a, node)]
     if name in ("permute", "transpose", "movedim"):
         if name == "permute" and len(node.args) > 2:
             for i in range(len(node.args) - 1):
@@ -252,11 +257,9 @@ def _call(node: ast.Call) -> Iterator[Found]:
         yield "transpose", words, node, _receiver
     else:
         for axis in axes:
-            right = _number(axis)
+            right = number_of(axis)
             assert right is not None
-            for now in {-1: (-2, 0), -2: (-1, -3), -3: (-2,), 0: (1, -1), 1: (0, -1)}.get(
-                right, ()
-            ):
+            for now in _OTHER_AXES.get(right, ()):
                 yield "axis", _axis_words(name, now, right), axis, _constantly(now)
     for keyword in node.keywords:
         if keyword.arg == "keepdim":
@@ -278,11 +281,11 @@ def _call(node: ast.Call) -> Iterator[Found]:
     if name in ("sum", "mean", "max", "amax", "any", "all", "prod") and axes and node.args:
         words = f"`{name}` runs over all axes at once: one axis is meant."
         yield "reduction", words, node, _set("args", [])
-    for good, wrong in _INSTEAD:
+    for good, wrong in INSTEAD:
         if name == good:
             words = f"There is a `{wrong}` where a `{good}` belongs."
             yield "function", words, node, _rename(wrong)
-    if name in _WITHOUT:
+    if name in WITHOUT:
         words = f"The `{name}` is missing."
         if name == "flip":
             words = "The order is turned round: a `flip` is missing."
@@ -472,8 +475,8 @@ def _loop(node: ast.For | ast.comprehension) -> Iterator[Found]:
 def _step(node: ast.Assign | ast.AugAssign) -> str:
     if node.value is None:
         return "A step is missing."
-    names = [_label(n) for n in ast.walk(node.value) if isinstance(n, ast.Call)]
-    known = next((n for n in names if n in _WITHOUT), "")
+    names = [label(n) for n in ast.walk(node.value) if isinstance(n, ast.Call)]
+    known = next((n for n in names if n in WITHOUT), "")
     return f"A step is missing, the one with `{known}`." if known else "A step is missing."
 
 

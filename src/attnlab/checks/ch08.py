@@ -130,7 +130,7 @@ def smaller_works_too(answer: Answer) -> None:
 
 @resize_by_hand.draws
 def any_two_sizes(draw: Draw) -> tuple[Tensor, int, int]:
-    old, new = draw.size(2, 5), draw.size(2, 7)
+    old, new = draw.size(1, 5), draw.size(1, 7)
     return draw.numbers(1 + old * old, draw.size()), old, new
 
 
@@ -185,6 +185,10 @@ def weights_that_do_not_sum_to_one(answer: Answer) -> None:
 @score_by_hand.draws
 def any_map_and_outline(draw: Draw) -> tuple[Tensor, Tensor, float]:
     side, scale = draw.size(1, 5), draw.size(1, 4)
+    if draw.chance(0.25):  # in sixteenths there is no rounding
+        weights = torch.tensor([8, 4, 3, 1])[draw.numbers(4).argsort()].reshape(2, 2) / 16
+        given = weights, draw.mask(2 * scale, 2 * scale), draw.choice([0.5, 0.75])
+        return draw.say("Here the share is met exactly, and that is enough.", given)
     weights = draw.numbers(side, side).exp()  # they sum to anything
     return weights, draw.mask(side * scale, side * scale), draw.choice([0.25, 0.6, 0.85])
 

@@ -196,7 +196,7 @@ assert overlap[96][0] > 0.7, overlap
 # %% [markdown]
 # Those are the *best* labels of 40 real objects in pictures of 224 pixels (overlap, IoU). So take small patches. But then there are 56 × 56 of them, and global attention pays for every pair:
 
-# %%
+# %% tags=["hide-input"]
 tokens = (224 // 4) ** 2
 print(
     f"4 × 4 patches: {tokens} tokens, 56⁴ = {tokens**2:,} weights per head and layer"
@@ -410,7 +410,7 @@ def by_row(model):
     return (model(grid).argmax(-1) == same).float().mean((0, 2))
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "hide-input"]
 rows = {}
 for by in (0, 2):
     rows[by] = []
@@ -615,7 +615,7 @@ assert learned[best].max() > 0.5, learned
 # The last one we also measure, on real blocks with random weights. The gradient of one token's output tells which inputs can reach it.
 
 
-# %%
+# %% tags=["hide-input"]
 def reach(by, blocks, side=24, M=6):
     """Which tokens move the middle one after so many blocks: (side, side)."""
     seed(0)
@@ -698,7 +698,7 @@ print("output", tuple(layer(x).shape), "- equal to the library's layer")
 #
 # Four neighbours side by side, a norm, a linear map from $4E$ to $2E$: a quarter of the tokens, twice the width. The published order of the four is *column by column*, and weights that were trained with it need it:
 
-# %%
+# %% tags=["hide-input"]
 picture = torch.arange(8).reshape(1, 2, 4, 1)
 corners = [picture[:, r::2, c::2] for c in (0, 1) for r in (0, 1)]
 print(
@@ -1073,7 +1073,7 @@ print("values that changed:", int((back != x).sum()), "of", x.numel())
 # **Swin-V2** ([Liu et al. 2022](https://arxiv.org/abs/2111.09883)): cosine instead of dot product, so that scores stay bounded; the norm *after* the sublayer, before its output is added; and a bias that a small network computes from *log-spaced* offsets, so that a larger window at test time asks for offsets closer to those it knows.
 
 
-# %%
+# %% tags=["hide-input"]
 def cosine_scores(q, k, temperature=0.1):
     """Swin-V2: scores in −10 … 10, however long the vectors are."""
     q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)

@@ -24,7 +24,7 @@ function paintSigned(canvas, values, rows, columns, cell, theme, limit, em) {
     ink.fillRect((i % columns) * cell, Math.floor(i / columns) * cell, cell + 0.5, cell + 0.5);
   }
   if (cell >= 30) {
-    ink.font = `${legible(Math.min(em, Math.floor(cell / 2.4)))}px sans-serif`;
+    ink.font = `${legible(Math.min(em, Math.floor(cell / 2.6)))}px sans-serif`;
     ink.textAlign = "center";
     ink.textBaseline = "middle";
     for (let i = 0; i < rows * columns; i++) {

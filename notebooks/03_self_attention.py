@@ -727,7 +727,10 @@ for keys in (3, 10, 100, 1000):
 # - Click a cell of the *masked* table to forbid it. Forbid *bites* → *dog*: where does its attention go?
 # - Type *man bites dog*. Whom does *bites* look at, and why is that wrong? (The place is a number in $X$ and moved with the word: swap −1 and 1 yourself. A new word gets numbers made from its letters, without a meaning; write your own.)
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## *dog bites man*, every number
+
+# %% tags=["fragment", "hide-input"]
 AttentionWorkbench(
     tokens=words,
     x=x,
@@ -739,7 +742,7 @@ AttentionWorkbench(
 )
 
 # %% [markdown] tags=["notes"]
-# On the page the workbench has these numbers to edit. Flip the sign of the −2 in the verb's row of W_q: bites now asks for the last noun. Set all of W_q to zero: every row becomes a plain mean.
+# Point at a number: the sum behind it. Forbid bites → dog by clicking its score: where does the attention go? Then the temperature. On the page X and the three W are there to edit, too: flip the sign of the −2 in the verb's row of W_q, and bites asks for the last noun.
 
 # %% [markdown] tags=["deeper"]
 # ### Hot and cold
@@ -771,7 +774,10 @@ SoftmaxTemperature(
 # Queries and keys with random entries (mean 0, variance 1) and $d$ dimensions. **Guess first:** when $d$ grows from 16 to 256, what happens to the spread of $q \cdot k$? Then drag
 # $d$, and watch the histogram on one side and the softmax over 16 keys on the other. Switch *scaled* on and drag again.
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## The spread of $q \cdot k$ grows with the width $d$
+
+# %% tags=["fragment", "hide-input"]
 ScaleHistogram(
     dims=64,
     scaled=False,
@@ -1493,6 +1499,22 @@ AttentionHeatmap(
     title=f"MiniLM, layer {LAYER}, head {HEAD}: the row of “it”",
     caption="Switch between the two sentences. Look at the row of it: how much goes to animal, how much to street?",
 )
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## *… because it was too tired*, or *too wide*
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+asking = ("animal", "street", "it", "tired")
+rows = [place for place, token in enumerate(both[0][0]) if token in asking]
+AttentionHeatmap(
+    maps=stack(maps)[:, LAYER, HEAD][:, rows],  # (2 sentences, 4, L)
+    tokens=["animal", "street", "it", "tired/wide"],
+    key_tokens=both[0][0],
+    head_names=["tired", "wide"],
+)
+
+# %% [markdown] tags=["notes"]
+# Switch between the two sentences and watch the row of it. Ask before you switch: what will move?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## With *tired*, “it” looks at the animal; with *wide*, less so

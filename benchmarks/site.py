@@ -27,9 +27,8 @@ from tests.browser.serving import serving
 
 SITE = Path(__file__).parents[1] / "build" / "site"
 READY_BAR, WEIGHT_BAR, MODELS_BAR = 2.0, 2.5, 1.5  # seconds, MB, MB
-# MB. Chapter 8 has every weight of every head of a real model, to be clicked; chapter 4 has two
-# bertviz views, each with d3 and jQuery inside, and its printed figures in two themes.
-HEAVIER = {"04_multi_head": 2.65, "08_vit_dino": 4.0}
+# MB. Chapter 8 has every weight of every head of a real model, to be clicked.
+HEAVIER = {"08_vit_dino": 4.0}
 # The figures whose state is the weights of a model.
 MODELS = re.compile(
     r'<div data-widget="(?:browser_translator|pronouncer|transformer_stepper)">.*?</script></div>',

@@ -105,7 +105,18 @@
     }
   }
 
-  const start = () => { followReader(); showProgress(); keepHeights(); };
+  /** Frames that share libraries get them here, before they wake up (see coursekit/frames.py). */
+  function fillFrames() {
+    const libraries = [...document.querySelectorAll("script[data-library]")]
+      .map((node) => [`<!-- shared: ${node.dataset.library} -->`, `<script>${node.textContent}<${"/"}script>`]);
+    for (const frame of document.querySelectorAll("iframe[data-srcdoc]")) {
+      let text = frame.dataset.srcdoc;
+      for (const [mark, library] of libraries) text = text.replace(mark, () => library);
+      frame.srcdoc = text;
+    }
+  }
+
+  const start = () => { followReader(); showProgress(); keepHeights(); fillFrames(); };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 }

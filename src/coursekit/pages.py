@@ -21,6 +21,7 @@ from tqdm.auto import tqdm
 from coursekit import editions, store
 from coursekit.editions import Edition
 from coursekit.execute import execute, kernel_environment
+from coursekit.frames import share_libraries
 from coursekit.project import Project
 from coursekit.source import FOLDED, HEADING, LAYOUTS, Chapter
 
@@ -108,6 +109,10 @@ def website(
     exercises are cards at the end.
     """
     page = static_outputs(notebook)
+    if "<iframe" in str(page):
+        from attnlab.inside import bertviz_views  # here: it brings torch along
+
+        share_libraries(page, bertviz_views.library, list(bertviz_views.LIBRARIES))
     hidden = {"notes", "slides-only", "held", "check"}
     shown = [cell for cell in page.cells if not hidden & set(cell.metadata.get("tags", []))]
     cells: list[NotebookNode] = []

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 from playwright.sync_api import FrameLocator, Page, expect
 
-from attnlab.inside.bertviz_views import head_view, model_view
+from attnlab.inside.bertviz_views import LIBRARIES, head_view, library, model_view
+from coursekit.frames import share_libraries
 from tests.browser import lab
+from tests.browser.built import ROOT
 from tests.browser.serving import serving
 
 WAIT = 60_000  # milliseconds: the machine may be busy
@@ -72,6 +75,26 @@ def test_views_are_drawn_without_a_network(
         page.goto(path.as_uri() if scheme == "file" else f"{address}/{path.name}")
         look(page, words)
         shoot(page, f"bertviz-{scheme}", full_page=True)
+
+
+def test_on_a_page_two_views_share_their_libraries(page: Page, tmp_path: Path) -> None:
+    words = ["the", "</script>", "sat", "on", "it"]
+    views = [head_view(maps(5), words, layer=1), model_view(maps(5), words)]
+    cell = nbformat.v4.new_code_cell()
+    cell.outputs = [
+        nbformat.v4.new_output("display_data", data={"text/html": view._repr_html_()})
+        for view in views
+    ]
+    alone = sum(len(output.data["text/html"]) for output in cell.outputs)
+    share_libraries(nbformat.v4.new_notebook(cells=[cell]), library, list(LIBRARIES))
+    body = "".join(output.data["text/html"] for output in cell.outputs)
+    assert len(body) < 0.6 * alone
+    script = (ROOT / "book" / "style" / "course.js").read_text(encoding="utf-8")
+    (tmp_path / "page.html").write_text(
+        f'<!doctype html><meta charset="utf-8">{body}<script>{script}</script>', encoding="utf-8"
+    )
+    page.goto((tmp_path / "page.html").as_uri())
+    look(page, words)
 
 
 def test_hostile_tokens_are_shown_and_run_nothing(page: Page, tmp_path: Path) -> None:

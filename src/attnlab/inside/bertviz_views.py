@@ -151,7 +151,7 @@ def _flat(attentions: Tensor) -> list[list[float]]:
 def _document(script: str, body: str, params: dict[str, Any], title: str) -> str:
     data = json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
     drawing = _drawing(script).replace("PYTHON_PARAMS", data, 1)
-    parts = [_library("jquery"), _library("d3"), REQUIRE, drawing]
+    parts = [library("jquery"), library("d3"), REQUIRE, drawing]
     parts += [FIT] if script == "model_view" else []
     scripts = "".join(f"<script>{part}</script>" for part in parts)
     return (
@@ -178,7 +178,8 @@ def _drawing(name: str) -> str:
 
 
 @cache
-def _library(name: str) -> str:
+def library(name: str) -> str:
+    """The text of d3 or jQuery, as it stands in a frame."""
     text = _read(*LIBRARIES[name])
     if "</script" in text.lower():
         raise RuntimeError(f"{name} holds a closing script tag and cannot stand in a page.")

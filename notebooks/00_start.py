@@ -39,12 +39,13 @@
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
+import plotly.graph_objects as go
 import torch
 import torch.nn.functional as F
 from einops import rearrange
 from torch import nn
 
-from attnlab import figures
+from attnlab import figures, palette
 from attnlab.checks import check
 from attnlab.data import tokens
 from attnlab.models.published import minilm
@@ -297,15 +298,85 @@ Chopper(
 # Merges 0, 20, 120. Then the picture at 16 and at 8 pixels: four times the tokens. Ask what attention will pay: sixteen times the pairs.
 
 # %% [markdown]
+# ### A map you can turn
+#
+# These are the vectors with which MiniLM begins, 384 numbers per word. A screen cannot show 384 dimensions, so this map keeps the three directions in which 46 words differ most. Turn it with the mouse or the buttons, and walk from word to word with the slider.
+#
+# - **Guess first:** will the four kinds of words lie apart, although nobody told the model about kinds?
+# - Turn until the countries lie on one side and their capitals on the other. Is there such a side?
+
+# %% tags=["slide", "hide-input"]
+W = encoder.words.weight.detach()  # (30522, 384)
+KINDS = {
+    "people": "king queen man woman boy girl father mother son daughter brother sister",
+    "places": "paris france london england berlin germany tokyo japan rome italy madrid spain",
+    "doing": "walk walking walked swim swimming swam run running ran go going went",
+    "size and warmth": "big bigger biggest small smaller smallest cold colder warm warmer",
+}
+kinds = {kind: line.split() for kind, line in KINDS.items()}
+shown = [word for line in kinds.values() for word in line]
+table = F.normalize(
+    torch.stack([W[vocabulary[w]] for w in shown]), dim=-1
+)  # (46, 384)
+centred = table - table.mean(0)
+_, spread, directions = torch.linalg.svd(centred, full_matrices=False)
+place = dict(zip(shown, (centred @ directions[:3].T).tolist()))  # 3 numbers
+fig = go.Figure()
+for (kind, line), ink in zip(
+    kinds.items(), ("blue", "red", "green", "orange")
+):
+    x3, y3, z3 = zip(*(place[word] for word in line))
+    fig.add_scatter3d(
+        x=x3,
+        y=y3,
+        z=z3,
+        text=line,
+        name=kind,
+        mode="markers+text",
+        marker={"size": 5, "color": palette.colour(ink)},
+    )
+fig.update_layout(
+    scene={
+        f"{axis}axis": {"title": f"direction {i}", "showticklabels": False}
+        for i, axis in enumerate("xyz", start=1)
+    }
+)
+figures.interactive(
+    fig,
+    title="46 words in three of their 384 dimensions",
+    alt="A cloud of 46 words in space. People, places, verbs and adjectives of size and warmth lie in four separate heaps.",
+    caption="Four kinds of words, four heaps. Within a heap, look for the pairs: a country and its capital, a verb and its past.",
+    shape=0.68,
+)
+
+# %% [markdown] tags=["notes"]
+# Turn it slowly. Ask who sees the four kinds before you name them.
+
+# %%
+kept = float(spread[:3].square().sum() / spread.square().sum())
+near = table @ table.T - 2 * torch.eye(len(shown))  # not the word itself
+kind_of = [kind for kind, line in kinds.items() for _ in line]
+same = sum(kind_of[i] == kind_of[j] for i, j in enumerate(near.argmax(-1)))
+print(f"three directions keep {kept:.0%} of the differences")
+print(
+    f"nearest word of the same kind, in 384 dimensions: {same} of {len(shown)}"
+)
+
+# %% tags=["held"]
+assert 0.2 < kept < 0.4, kept
+assert same == len(shown), same
+
+# %% [markdown]
+# The heaps are real: in all 384 dimensions, the nearest of the 46 words is always one of the same kind. But the map keeps less than a third of the differences. Two words that touch on it can be far apart.
+#
 # ### Real directions
 #
-# These are the vectors with which MiniLM begins, 384 numbers a word. Start at one word and walk in the direction from a second to a third.
+# The same vectors. Start at one word and walk in the direction from a second to a third.
 #
 # - Switch *leave out the three words* off, and drag *amount* from 0 to 2. **Guess first:** does *queen* ever come out on top?
 # - Try *paris − france + japan*, and *walking − walk + swim*.
 
 # %%
-W = encoder.words.weight  # (30522, 384)
 vector = {word: W[vocabulary[word]] for word in words}
 menu = """king queen man woman prince princess boy girl father mother son daughter uncle aunt
 brother sister husband wife actor actress he she paris france london england berlin germany tokyo

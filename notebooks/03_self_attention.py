@@ -745,7 +745,7 @@ AttentionWorkbench(
 # Point at a number: the sum behind it. Forbid bites → dog by clicking its score: where does the attention go? Then the temperature. On the page X and the three W are there to edit, too: flip the sign of the −2 in the verb's row of W_q, and bites asks for the last noun.
 
 # %% [markdown] tags=["deeper"]
-# ### Hot and cold
+# ### Temperature: hot and cold
 #
 # The four films and the wish *something funny in space*. Drag the temperature from 0.1 to 10, then drag a score. Look for the point where the winner takes
 # nearly everything, and for the point where the wish no longer matters.

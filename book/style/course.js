@@ -105,6 +105,14 @@
     }
   }
 
+  /** A link to a fold, or to something in it, opens it: search leads there. */
+  function openTarget() {
+    let target = null;
+    try { target = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { /* not an id */ }
+    for (let fold = target?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    if (target?.closest("details")) target.scrollIntoView();
+  }
+
   /** Frames that share libraries get them here, before they wake up (see coursekit/frames.py). */
   function fillFrames() {
     const libraries = [...document.querySelectorAll("script[data-library]")]
@@ -116,7 +124,8 @@
     }
   }
 
-  const start = () => { followReader(); showProgress(); keepHeights(); fillFrames(); };
+  const start = () => { followReader(); showProgress(); keepHeights(); fillFrames(); openTarget(); };
+  addEventListener("hashchange", openTarget);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 }

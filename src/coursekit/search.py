@@ -17,6 +17,7 @@ SCRIPT = Path(__file__).parent / "templates" / "search" / "searchtools.js"
 # Not words of the course: code, what it prints, formulas, the state of figures, marks of the theme.
 SKIPPED = "pre, script, style, .cell_input, .math, a.headerlink, .course-buttons, button, svg"
 HINTS = "details:not(.deeper)"  # they would answer exercises
+FOLDS = "details.deeper[id]"  # *Dig deeper*: sections with a title of their own
 
 
 def write_search(site: Path, pages: list[str]) -> None:
@@ -37,11 +38,12 @@ def sections(path: Path) -> Iterator[dict[str, Any]]:
         gone.decompose()
     heading = article.find("h1")
     name = _words(heading) if isinstance(heading, Tag) else path.stem
-    for section in article.find_all("section"):
-        title = section.find(["h1", "h2", "h3", "h4"], recursive=False)
-        if not isinstance(section, Tag) or not isinstance(title, Tag):
+    for section in article.select(f"section, {FOLDS}"):
+        title = section.find(["h1", "h2", "h3", "h4", "summary"], recursive=False)
+        if not isinstance(title, Tag):
             continue
-        own = [child for child in section.find_all(recursive=False) if child.name != "section"]
+        below = section.select(f":scope > section, :scope > {FOLDS}")
+        own = [child for child in section.find_all(recursive=False) if child not in below]
         body = " ".join(_words(child) for child in own if child is not title)
         yield {
             "page": path.name, "id": section.get("id"), "chapter": name, "title": _words(title),

@@ -164,14 +164,33 @@ def test_every_word_can_be_read(
         assert not faint, f"too faint on a {theme} page: {faint}"
 
 
-def test_search_finds_the_chapter(page: Page, site: Path, address: Address) -> None:
-    page.goto(address(site / "index.html"))
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_search_lands_on_the_section_that_teaches_it(
+    scheme: str, page: Page, site: Path, address: Address
+) -> None:
+    """Not only on its chapter: the first answer leads to the words, in a fold too."""
+    page.goto(address(site / "index.html", scheme))
     page.keyboard.press("Control+k")
     page.keyboard.type("temperature")
     page.keyboard.press("Enter")
-    # Results come one after the other.
-    found = page.locator("#search-results li a[href*=self_attention]")
-    expect(found.first).to_be_visible(timeout=20_000)
+    first = page.locator("#search-results li a").first
+    expect(first).to_have_text("Temperature: hot and cold", timeout=20_000)
+    first.click()
+    page.wait_for_url("**/03_self_attention.html#temperature-hot-and-cold")
+    fold = page.locator("#temperature-hot-and-cold")
+    expect(fold.get_by_text("Drag the temperature from 0.1 to 10")).to_be_visible()
+    expect(fold.locator("summary").first).to_be_in_viewport()
+
+
+def test_search_answers_by_section_and_ignores_code(
+    page: Page, site: Path, address: Address
+) -> None:
+    page.goto(f"{address(site / 'search.html')}?q=padding")
+    answers = page.locator("#search-results li a")
+    expect(answers.first).to_be_visible(timeout=20_000)
+    assert all("#" in (link.get_attribute("href") or "") for link in answers.all())
+    page.goto(f"{address(site / 'search.html')}?q=figsize")  # only code has it
+    expect(page.locator(".course-found-count")).to_contain_text("Nothing about")
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

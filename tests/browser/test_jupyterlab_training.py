@@ -1,4 +1,4 @@
-"""What needs a kernel, in a real JupyterLab: the training cockpit, and plotly sent by the kernel."""
+"""What needs a kernel, in a real JupyterLab: the training cockpit, plotly from the kernel."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

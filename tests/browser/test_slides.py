@@ -124,6 +124,26 @@ def test_speaker_notes_are_there_and_not_shown(
     assert page.evaluate("Reveal.hasPlugin('notes')")
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_speaker_sees_notes_a_clock_and_the_slide(
+    scheme: str, slides: Path, address: Address, new_page: Callable[..., Page]
+) -> None:
+    """The key S opens a window of the speaker's own, which follows the deck."""
+    page = new_page(viewport={"width": 1280, "height": 720})
+    page.goto(address(slides / "03_self_attention.html", scheme))
+    page.wait_for_function("document.documentElement.dataset.ready", timeout=120_000)
+    with page.expect_popup() as opened:
+        page.keyboard.press("s")
+    view = opened.value
+    expect(view.locator(".speaker-controls-time .timer")).to_contain_text(re.compile(r"\d\d"))
+    first = page.locator("aside.notes").first.text_content() or ""
+    notes = view.locator(".speaker-controls-notes .value")
+    expect(notes).to_contain_text(first.split()[0], timeout=60_000)
+    page.evaluate("Reveal.next()")
+    expect(notes).not_to_contain_text(first.strip()[:30], timeout=60_000)
+    assert view.locator("iframe").count() == 2  # this slide and the next
+
+
 @pytest.mark.parametrize("name", LECTURES)
 def test_the_keyboard_turns_slides_but_not_from_within_a_figure(
     name: str, slides: Path, address: Address, open_deck: Callable[[str], Page]

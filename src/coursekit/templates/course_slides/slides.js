@@ -56,7 +56,7 @@ function fitCode(slide, smallest) {
     const ratio = block.clientWidth / block.scrollWidth;
     if (ratio < 1) {
       const size = parseFloat(getComputedStyle(block).fontSize);
-      block.style.fontSize = `${Math.max(smallest, size * Math.max(ratio * 0.99, 0.7)).toFixed(2)}px`;
+      block.style.fontSize = `${Math.max(smallest, size * Math.max(ratio * 0.99, 0.5)).toFixed(2)}px`;
     }
   }
 }

@@ -7,13 +7,14 @@ Each part says whether its bars are held; the command fails if one of them is br
 import sys
 from collections.abc import Callable
 
-from benchmarks import core, figures, modern, pages, recurrent, site, swin, transformer
+from benchmarks import core, figures, modern, pages, recurrent, site, swin, transformer, vit
 
 PARTS: dict[str, Callable[[], bool]] = {
     "The attention core against plain torch": core.main,
     "A GRU by hand against torch's, and beam search": recurrent.main,
     "The Transformer against torch's, and its cache": transformer.main,
     "Transformer++ against transformers' Llama": modern.main,
+    "ViT against transformers' and timm's": vit.main,
     "Swin against transformers' and timm's, and how windows grow": swin.main,
     "A live figure while its slider is dragged": figures.main,
     "The website": site.main,

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import core, modern, recurrent, transformer
+from benchmarks import core, modern, recurrent, transformer, vit
 
 # Tests share the machine with each other, and a ratio measured then is off by some percent: with
 # this room they catch what got slow. `make bench`, run alone, fails at the bars themselves.
@@ -75,6 +75,18 @@ def test_transformer_plus_plus_keeps_its_bars() -> None:
         if all(r <= 1.25 * bar for r, bar in zip(best, modern.BARS.values(), strict=True)):
             return
     raise AssertionError(f"ratios {best}; bars × 1.25: {modern.BARS}")
+
+
+def test_vit_keeps_its_bars() -> None:
+    """Against `transformers`', a smaller one than `make bench` takes; the best attempt counts."""
+    small = vit.Config(size=96, patch=16, width=192, layers=4, heads=3, classes=10)
+    best: dict[str, float] = {}
+    for _ in range(ATTEMPTS):
+        for name, ratio in vit.ratios(small, batch=4, rounds=7).items():
+            best[name] = min(best.get(name, ratio), ratio)
+        if all(ratio <= ROOM * vit.BARS[name] for name, ratio in best.items()):
+            return
+    raise AssertionError(f"times as long as others: {best}; bars × {ROOM}: {vit.BARS}")
 
 
 @pytest.mark.parametrize("second", [True, False])

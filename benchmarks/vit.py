@@ -1,0 +1,122 @@
+"""Speed of our ViT: forward and backward against `transformers`' (SDPA) and timm's.
+
+    python benchmarks/vit.py
+
+The same config (ViT-S/16 of 224 pixels, 22 million parameters) and the same batch; CPU seconds on
+one thread, as ratios within one run. Rounds alternate, so that a busy machine slows all alike, and
+each ratio is the median over the rounds. timm is measured where it is installed.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from torch import nn
+
+from attnlab.models.vit import Config, ViT
+
+BARS = {"ViT-S/16, ours / transformers": 1.0, "ViT-S/16, ours / timm": 1.0}
+SMALL = Config(size=224, patch=16, width=384, layers=12, heads=6, classes=1000)
+
+LIBRARIES: list[torch.library.Library] = []  # what they declare goes when they go
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def declare_vision_ops() -> None:
+    """A torchvision without its compiled part can be imported if two of its ops are declared."""
+    if LIBRARIES:
+        return
+    try:
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        LIBRARIES.append(library)
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    except RuntimeError:
+        pass  # they are there
+
+
+def from_transformers(config: Config) -> nn.Module:
+    from transformers import ViTConfig, ViTForImageClassification
+
+    class Logits(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = ViTForImageClassification(
+                ViTConfig(
+                    hidden_size=config.width, num_hidden_layers=config.layers,
+                    num_attention_heads=config.heads, intermediate_size=4 * config.width,
+                    image_size=config.size, patch_size=config.patch, num_labels=config.classes,
+                    hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                    attn_implementation="sdpa",
+                )
+            )  # fmt: skip
+
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            return self.model(pictures).logits
+
+    return Logits()
+
+
+def from_timm(config: Config) -> nn.Module | None:
+    """timm's own class, or None where it is not installed."""
+    try:
+        from timm.models.vision_transformer import (  # type: ignore[import-not-found]
+            VisionTransformer,
+        )
+    except (ImportError, RuntimeError):
+        return None
+    return VisionTransformer(
+        img_size=config.size, patch_size=config.patch, embed_dim=config.width,
+        depth=config.layers, num_heads=config.heads, num_classes=config.classes,
+    )  # fmt: skip
+
+
+def ratios(config: Config = SMALL, batch: int = 2, rounds: int = 7) -> dict[str, float]:
+    """Our forward and backward over theirs, at the same batch."""
+    torch.manual_seed(0)
+    declare_vision_ops()
+    pictures = torch.randn(batch, config.channels, config.size, config.size)
+    models: dict[str, nn.Module | None] = {
+        "ours": ViT(config), "transformers": from_transformers(config), "timm": from_timm(config)
+    }  # fmt: skip
+    spent: dict[str, list[float]] = {name: [] for name, model in models.items() if model}
+    for round_ in range(rounds + 1):  # the first only warms up
+        for name in spent:
+            model = models[name]
+            assert model is not None
+            took = seconds(lambda model=model: model(pictures).sum().backward())
+            model.zero_grad(set_to_none=True)
+            if round_:
+                spent[name].append(took)
+    return {
+        f"ViT-S/16, ours / {name}": median(
+            ours / theirs for ours, theirs in zip(spent["ours"], times, strict=True)
+        )
+        for name, times in spent.items()
+        if name != "ours"
+    }
+
+
+def main() -> bool:
+    torch.set_num_threads(1)
+    held = True
+    found = ratios()
+    for name, bar in BARS.items():
+        if name not in found:
+            print(f"{name:32}   not installed")
+            continue
+        good = found[name] <= bar
+        print(f"{name:32} {found[name]:6.3f}   at most {bar}{'' if good else '   BROKEN'}")
+        held &= good
+    return held
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)

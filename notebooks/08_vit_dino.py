@@ -39,6 +39,7 @@ from attnlab.models.vit_weights import FetchError, fetch
 from attnlab.record import record
 from attnlab.reproducible import seed
 from attnlab.widgets import (
+    Collapse,
     Diagram,
     DinoExplorer,
     PatchAttention,
@@ -124,16 +125,75 @@ assert memory(256) == (256 * 1024, 192 * 2**20)
 #
 # | | idea | what came of it |
 # |---|---|---|
-# | 1 | attention blocks **inside a CNN** ([Wang et al. 2018](https://arxiv.org/abs/1711.07971)) | joins far things in one step: measured below |
-# | 2 | **local attention instead of convolution** ([Hu et al. 2019](https://arxiv.org/abs/1904.11491)) | LR-Net-50 has 23.3 M parameters, ResNet-50 25.5 M, both 4.3 GFLOPs (their table); 77.3 % right on ImageNet. Tricky to make fast, and only marginally better |
+# | 1 | attention blocks **inside a CNN** ([Wang et al. 2018](https://arxiv.org/abs/1711.07971)) | joins far things in one step |
+# | 2 | **local attention instead of convolution** ([Hu et al. 2019](https://arxiv.org/abs/1904.11491)) | LR-Net-50: 23.3 M parameters, ResNet-50: 25.5 M, both 4.3 GFLOPs (their table). The verdict of the time: tricky, only marginally better |
 # | 3 | **pixels as tokens** ([Chen et al. 2020](https://openai.com/index/image-gpt/)) | $R^4$: only for tiny pictures |
 # | 4 | **patches as tokens** ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)) | this chapter |
 #
 # A fifth road was not taken for long: UNITER ([Chen et al. 2020](https://arxiv.org/abs/1909.11740)) let a detector cut out *regions* first, and read them beside words. Its tokens are only as good as the detector.
 #
-# Idea 1, measured. Three 3 × 3 convolutions, then one attention block in which every pixel looks at every pixel. How many of the 12 × 12 input pixels can one output pixel feel? Ask its gradient.
+# All four, built small and trained: clothes of only 14 × 14 pixels, so that pixels can be tokens at all, 23,000 to 32,000 parameters, the same 300 steps of 32 pictures (`training/vision_ideas.py`). **Guess first:** which is the slowest?
 
-# %%
+# %% tags=["hide-input", "slide", "layout-figure"]
+ideas = json.loads(assets.find("data/vision_ideas.json").read_text("utf-8"))
+names = list(dict.fromkeys(run["idea"] for run in ideas))
+
+
+def measured(idea, what="accuracy", steps=300):
+    """One number of every seed."""
+    return [
+        r[what] for r in ideas if (r["idea"], r["steps"]) == (idea, steps)
+    ]
+
+
+numbered = ["plain CNN", *(f"{i}  {n}" for i, n in enumerate(names[1:], 1))]
+fig, axes = plt.subplots(1, 3, figsize=(8, 3.2), sharey=True)
+for ax, key, title in zip(
+    axes,
+    ("accuracy", "ms", "mib"),
+    ("right", "ms a step", "MiB kept"),
+):
+    for i, name in enumerate(names):
+        values = measured(name, key)
+        ax.barh(i, sum(values) / 2, color=f"C{i}", alpha=0.6)
+        ax.plot(values, [i] * 2, "k|", ms=14)
+    ax.set(title=title)
+axes[0].set_yticks(range(5), numbered)
+axes[0].invert_yaxis()
+figures.show(
+    fig,
+    alt="Accuracy, time of a step and memory of a plain CNN and the four ideas: attention in a CNN and pixels are the most accurate, local attention is the slowest, pixels take the most memory.",
+    caption="Two seeds, each a stroke. Memory is what one step keeps for its gradient, with the attention weights written down.",
+)
+
+# %% tags=["held"]
+average = {
+    (n, k): sum(measured(n, k)) / 2
+    for n in names
+    for k in ("accuracy", "ms", "mib")
+}
+plain, inside, local, pixels, patched = names
+assert average[inside, "accuracy"] > average[plain, "accuracy"] + 0.04
+assert abs(average[local, "accuracy"] - average[plain, "accuracy"]) < 0.01
+assert 3.5 < average[local, "ms"] / average[plain, "ms"] < 4.5
+assert average[pixels, "accuracy"] > average[patched, "accuracy"] + 0.03
+assert 3.7 < average[pixels, "ms"] / average[patched, "ms"] < 4.7
+assert 5 < average[pixels, "mib"] / average[patched, "mib"] < 6.5
+assert all(0.80 < share < 0.81 for share in measured(patched, steps=1250))
+assert all(0.765 < share < 0.775 for share in measured(pixels))
+
+# %% [markdown]
+# 1. One attention block lifts the CNN by six points in these 300 steps.
+# 2. Local attention is as good as the convolution it replaces, within a point, and **four times as slow**: tricky, only marginally better.
+# 3. Pixels learn more in a step than patches of 2 × 2, but a step takes four times the time and nearly six times the memory.
+# 4. So give patches the same *time*, 1,250 steps: 0.81 right, pixels 0.77. That is why this chapter is about patches.
+
+# %% [markdown] tags=["deeper"]
+# ### Idea 1: what one output pixel can feel
+#
+# Three 3 × 3 convolutions, then one attention block in which every pixel looks at every pixel. How many of the 12 × 12 input pixels can one output pixel feel? Ask its gradient.
+
+# %% tags=["deeper"]
 seed(0)
 layers = [nn.Conv2d(2 if i == 0 else 16, 16, 3, padding=1) for i in range(3)]
 attend = MultiHead(16, heads=2)
@@ -154,11 +214,13 @@ def felt(look):
 print("convolutions alone:", felt(False), "of 144 pixels")
 print("with an attention block:", felt(True), "of 144 pixels")
 
-# %% [markdown]
-# Idea 2 in a few lines: every pixel attends to the 3 × 3 pixels around it. The matrices $W_q, W_k, W_v$ replace the nine matrices of a convolution.
+# %% [markdown] tags=["deeper"]
+# ### Idea 2: one layer, timed
+#
+# Every pixel attends to the 3 × 3 pixels around it. The matrices $W_q, W_k, W_v$ replace the nine matrices of a convolution: a third of the parameters, and the neighbours of every pixel must be gathered first.
 
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "deeper"]
 def milliseconds(work, *inputs, repeats=5):
     """CPU time of one call: the best of five, after one to warm up."""
     spent = []
@@ -170,7 +232,7 @@ def milliseconds(work, *inputs, repeats=5):
     return min(spent[1:])
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["deeper", "nbval-ignore-output"]
 seed(0)
 x = torch.randn(1, 64, 56, 56)
 convolution = nn.Conv2d(64, 64, 3, padding=1, bias=False)
@@ -194,8 +256,6 @@ for name, layer, own in (
     print(f"{name:16} {count:6,} parameters {spent:7.1f} ms")
 
 # %% [markdown]
-# A third of the parameters, and yet several times as slow in our run (the best of five calls, warmed up): the neighbours of every pixel must be gathered first. That is what "tricky" means.
-#
 # ## 2 · By hand
 #
 # A picture of 4 × 4 grey pixels, patches of 2 × 2. Cut, flatten, multiply by one matrix $W$, add a place:
@@ -269,7 +329,7 @@ Diagram(
         Step("From here on it is chapter 6.", lit=["encoder", "head"]),
     ],
     title="From pixels to tokens",
-    caption="Patch 1 is bright and has a diagonal of 0. Which patches have one?",
+    caption="The second patch is bright (5) and has no diagonal (0). Which patches have one?",
 )
 
 # %% [markdown]
@@ -306,7 +366,7 @@ PatchAttention(
 # %% [markdown]
 # ### What the places have learned
 #
-# Nobody told the model that a picture has rows and columns: each place is one of a row of trained vectors. Click a place and see which others are like it.
+# Each place is one of a plain list of trained vectors; no row or column stands in it. (Small crops gave a hint in training: their places were resized in two dimensions.) Click a place and see which others are like it.
 
 # %% tags=["hide-input", "slide", "layout-figure"]
 with torch.no_grad():
@@ -324,7 +384,7 @@ PositionSimilarity(
 # %% [markdown]
 # ## 4 · In the open
 #
-# A ViT is the encoder of chapter 6 with another first layer. Here it is whole, on the weights of the library's model:
+# A ViT is the encoder of chapter 6, pre-norm and with GELU, after another first layer. Here it is whole, on the weights of the library's model:
 
 
 # %%
@@ -445,14 +505,15 @@ for name, (E, depth, hidden, heads, patch, *paper) in SIZES.items():
     print(f"{near:7.1f} {paper[1]:9} {far:7.1f} {paper[2]:9}")
 
 # %% [markdown]
-# "Paper" is cited from table 2 of Zhai et al.; every other number is counted by the cell, and agrees within 3 % everywhere. Ours leave the classifier out. At 384² pixels patches of 28 and 14 do not fit evenly, and the rest is cut off.
+# "Paper" is cited from table 2 of Zhai et al.; every other number is counted by the cell. **Parameters agree to the last published digit in all eleven rows.** Operations differ by up to 1.4 % more than rounding explains: ours are often higher at 224² and lower at 384². The paper does not say what it counts. We count matrix products of all tokens, [CLS] among them, and neither softmax nor norms nor GELU. At 384² pixels patches of 28 and 14 do not fit evenly, and the rest is cut off.
 
 # %% tags=["held"]
 for name in SIZES:
     m, near, far = counted[name]
     paper = SIZES[name][5:]
-    for ours, published in zip((m, near, far), paper):
-        assert abs(ours / published - 1) < 0.03, name
+    assert abs(m - paper[0]) < (0.05 if paper[0] < 10 else 0.5), name
+    for ours, published in ((near, paper[1]), (far, paper[2])):
+        assert abs(ours - published) - 0.05 < 0.014 * published, name
 
 # %% [markdown] tags=["deeper"]
 # ### Matrix products against convolutions, at equal operations
@@ -516,8 +577,18 @@ for kind, published in PAPER.items():
     plain = dict(model="vit", count=12_000, jitter=0)
     print(f"{kind:9} {mean(positions=kind, **plain):.3f}   {published:.3f}")
 
+# %% tags=["held"]
+kinds_of_places = {
+    k: mean(positions=k, model="vit", count=12_000, jitter=0) for k in PAPER
+}
+assert (
+    min(kinds_of_places["1d"], kinds_of_places["2d"])
+    > kinds_of_places["none"] + 0.01
+)
+assert kinds_of_places["relative"] <= kinds_of_places["none"] < 0.83
+
 # %% [markdown]
-# In the paper any places beat none, and which kind hardly matters. Ours say the same of 1-D and 2-D; "relative" did not pay within 25 seconds, where it also makes fewer steps. With 16 patches there is little to find.
+# In the paper any places beat none, and which kind hardly matters. Ours say the same of 1-D and 2-D, by one to two points; "relative" was no better than none within 25 seconds, in which it makes fewer steps.
 #
 # ### With little data
 #
@@ -589,7 +660,68 @@ assert (
 # %% [markdown]
 # No crossing here, honestly. The published one: pre-trained on ImageNet (1.3 M pictures), large ViTs stay behind ResNets of their size; on ImageNet-21k (14 M) they draw level; on JFT (300 M) ViT-H/14 reaches 88.55 % on ImageNet and BiT-L, a ResNet, 87.54 %, for a quarter of the compute ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), table 2 and figure 3).
 #
-# The usual word is *inductive bias*: a convolution is built for near things and for things that move. The word explains little by itself. What can be measured: the last lines above. Three pixels to the right cost the ViT most of what it knew and the CNN much less, and augmentation gives a good part back. That is how ViTs came to work on ImageNet alone: augmentation and distillation from a CNN (DeiT, [Touvron et al. 2021](https://arxiv.org/abs/2012.12877)).
+# The usual word is *inductive bias*: a convolution is built for near things and for things that move. The word explains little by itself. What can be measured: the last lines above. Three pixels to the right cost the ViT most of what it knew and the CNN much less, and augmentation gives a good part back.
+#
+# ### How ViTs came to work on ImageNet
+#
+# Augmentation is one way; the other is a teacher. DeiT ([Touvron et al. 2021](https://arxiv.org/abs/2012.12877)) lets a trained CNN say what it sees in the very view its student sees, and that counts as much as the label. Small, with 1,000 pictures for teacher and student alike and 300 steps each (`training/distil.py`):
+
+# %% tags=["hide-input", "slide", "layout-figure"]
+lessons = json.loads(assets.find("data/distil.json").read_text("utf-8"))
+WAYS = {
+    "labels": "labels alone",
+    "hard": "+ teacher's guess",
+    "soft": "+ teacher's whole answer",
+    "teacher": "the CNN itself",
+}
+
+
+def taught(way, jitter, place=0):
+    """Of every seed: as they are (0), moved by 3 pixels (1)."""
+    return [run[way][place] for run in lessons if run["jitter"] == jitter]
+
+
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
+for ax, place, title in zip(
+    axes, (0, 1), ("new pictures", "moved by 3 pixels")
+):
+    for i, way in enumerate(WAYS):
+        for jitter, colour, up in ((0, "C0", -0.2), (2, "C1", 0.2)):
+            values = taught(way, jitter, place)
+            label = "augmented" if jitter else "plain"
+            height = sum(values) / len(values)
+            ax.barh(
+                i + up, height, 0.36, color=colour, alpha=0.7, label=label
+            )
+            ax.plot(values, [i + up] * len(values), "k|", ms=10)
+    ax.set(title=title, xlabel="right", xlim=(0, 1))
+axes[0].set_yticks(range(4), list(WAYS.values()))
+axes[0].invert_yaxis()
+handles, labels = axes[1].get_legend_handles_labels()
+axes[1].legend(handles[:2], labels[:2], loc="upper right")
+figures.show(
+    fig,
+    alt="Accuracy of small ViTs taught by labels, by labels and a CNN's guess or its whole answer, with and without augmentation, on new pictures and on moved ones; the CNN itself is best everywhere.",
+    caption="1,000 pictures, two seeds, each a stroke. “Augmented”: shifted by up to two pixels and mirrored.",
+)
+
+# %% tags=["held"]
+gain = {
+    (way, jitter, place): sum(taught(way, jitter, place)) / 2
+    - sum(taught("labels", jitter, place)) / 2
+    for way in ("hard", "soft")
+    for jitter in (0, 2)
+    for place in (0, 1)
+}
+assert all(0 < gain[way, 0, 0] < 0.02 for way in ("hard", "soft"))
+assert all(0.02 < gain[way, 2, 0] < 0.04 for way in ("hard", "soft"))
+for jitter in (0, 2):
+    assert min(taught("teacher", jitter)) > max(taught("soft", jitter)) + 0.08
+assert min(taught("labels", 2, 1)) > max(taught("labels", 0, 1)) + 0.1
+assert max(taught("labels", 2)) < min(taught("labels", 0))
+
+# %% [markdown]
+# The teacher helps every student: by a point or less without augmentation, and by three points with it. Augmentation helps with moved pictures and, in as few as 300 steps, *costs* accuracy on straight ones: there is more to learn. The longer runs above show its gain. Neither makes a ViT of this size as good as its teacher.
 #
 # ### How far do heads look?
 #
@@ -626,6 +758,10 @@ print(
     f"layer 0: {far[0].min():.0f} to {far[0].max():.0f} patches; spread evenly: {evenly:.0f}"
 )
 print(f"layers 1 to 4: {far[1:5].min():.0f} to {far[1:5].max():.0f}")
+
+# %% tags=["held"]
+assert far[0].min() > 0.8 * evenly
+assert far[1:5].min() < 2 < 0.9 * evenly < far[1:5].max()
 
 # %% [markdown]
 # ### DINO: a student, its own past as teacher
@@ -676,86 +812,112 @@ Diagram(
 # %% [markdown]
 # ### The collapse
 #
-# Two ways to agree on nothing: everybody always says the same prototype, or everybody always says "all equally". Two entropies tell them apart, with $K = 32$ prototypes, $\log K = 3.47$:
+# Two ways to agree on nothing: everybody always says the same prototype, or everybody always says "all equally". Two entropies tell them apart, with $K$ prototypes:
 #
 # - of the **mean answer** over all pictures: 0 when one prototype wins for all;
 # - the **mean entropy** of an answer: $\log K$ when every answer is "all equally".
 #
-# Healthy is the first high and the second low. **Guess first:** which one collapses how, without centring, and without sharpening?
+# Healthy is the first high and the second low. Below, student and teacher are trained **in your browser**, on dots instead of pictures; a view is a dot moved a little. **Guess first:** what happens without centring, and what without sharpening? Then switch, and pull through the steps.
 
+# %% tags=["hide-input", "slide", "layout-figure"]
+Collapse.dots(
+    step=200,
+    title="Agree, but not on nothing",
+    caption="36 dots of six kinds, seven prototypes. Colour: which prototype wins there, the paler the less certain. Click a dot.",
+)
+
+# %% [markdown] tags=["notes"]
+# Let them guess before each switch. All three starts show the same: without centring one or two prototypes take everything; without sharpening every answer fades to “all equally”.
+
+# %% [markdown]
+# One step of it, with everything in place:
 
 # %%
-def views(pixels, generator):
-    """A shifted, noisy copy: gentle, for a miniature."""
-    padded = F.pad(pixels, (3,) * 4, mode="reflect")
-    i, j = torch.randint(7, (2,), generator=generator).tolist()
-    noise = 0.1 * torch.randn(pixels.shape, generator=generator)
-    return standard(padded[..., i : i + 32, j : j + 32] + noise)
+seed(0)
+tiny = Config(size=32, patch=8, width=48, layers=2, heads=3, classes=0)
+both = DINO(ViT(tiny), prototypes=32, momentum=0.9)
+optimiser = torch.optim.AdamW(both.student.parameters(), lr=1e-3)
+pool = standard(composed.draw(32, size=32, seed=1).pixels)
 
-
-def miniature(steps=240, **switches):
-    """Train a tiny DINO; its two entropies, every 10 steps."""
-    seed(0)
-    shape = Config(size=32, patch=8, width=48, layers=2, heads=3, classes=0)
-    both = DINO(ViT(shape), prototypes=32, momentum=0.9, **switches)
-    optimiser = torch.optim.AdamW(both.student.parameters(), lr=1e-3)
-    generator, curve = torch.Generator().manual_seed(0), []
-    for step in range(steps + 1):
-        if step % 10 == 0:
-            curve.append(entropies(both.targets(watched)))
-        some = pool[torch.randint(len(pool), (32,), generator=generator)]
-        loss = both.loss([views(some, generator) for _ in range(2)])
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        both.update()
-    return curve
-
-
-# %% tags=["nbval-ignore-output"]
-pool = composed.draw(512, size=32, seed=1).pixels
-watched = standard(composed.draw(128, size=32, seed=7).pixels)
-curves = {
-    "both": miniature(),
-    "no centring": miniature(centring=False),
-    "no sharpening": miniature(sharpening=False),
-}
-for name, curve in curves.items():
-    print(
-        f"{name:14} of the mean {curve[-1][0]:.2f}, mean {curve[-1][1]:.2f}"
-    )
-
-# %% tags=["held"]
-assert curves["both"][-1][0] > 1.5
-assert curves["both"][-1][1] < 1.0
-assert curves["no centring"][-1][0] < curves["both"][-1][0] - 0.6
-assert curves["no sharpening"][-1][1] > 3.0
-
-# %% tags=["hide-input", "slide", "layout-figure", "nbval-ignore-output"]
-fig, axes = plt.subplots(1, 3, figsize=(9, 3.6), sharey=True)
-for ax, (name, curve) in zip(axes, curves.items()):
-    steps = [10 * i for i in range(len(curve))]
-    of_mean, mean_of = zip(*curve)
-    ax.plot(steps, of_mean, "-", label="of the mean answer")
-    ax.plot(steps, mean_of, "--", label="mean of an answer")
-    ax.axhline(torch.tensor(32.0).log(), color="grey", lw=1, ls=":")
-    ax.set(title=name, xlabel="steps", ylim=(0, 3.8))
-axes[0].set_ylabel("entropy, nats")
-axes[2].legend(loc="lower left")
-figures.show(
-    fig,
-    alt="Entropies of three tiny DINOs against steps: with both parts the entropy of the mean stays high and the mean entropy falls; without centring the entropy of the mean sinks to half; without sharpening both stay near log 32.",
-    caption="Where the two curves meet, the answer says nothing about the picture. The dotted line is log 32.",
+targets = both.targets(pool)  # (B, K): teacher, centred and sharpened
+loss = both.loss([pool, pool.flip(-1)])  # two views, each taught by the other
+optimiser.zero_grad()
+loss.backward()  # reaches the student alone
+optimiser.step()
+both.update()  # teacher and centre follow
+print(
+    f"loss {loss.item():.1f}; entropies {entropies(targets)[0]:.1f} and {entropies(targets)[1]:.1f}"
 )
 
 # %% [markdown]
-# Without centring a handful of prototypes takes every picture ($e^{1.0} \approx 3$ of 32 in our run): half of the entropy is gone, though not all of it within 240 steps. Without sharpening every answer stays close to "all equally".
+# And with this ViT on pictures, 240 such steps (`training/collapse.py`)? The views here are **gentle**: shifted by up to three pixels, with noise.
+
+# %% tags=["hide-input", "slide", "layout-figure"]
+tiny_runs = json.loads(assets.find("data/collapse.json").read_text("utf-8"))
+fig, axes = plt.subplots(2, 2, figsize=(8, 4.6), sharex=True, sharey=True)
+for ax, (views, switch) in zip(
+    axes.flat,
+    (
+        ("gentle", "both"),
+        ("gentle", "no centring"),
+        ("gentle", "no sharpening"),
+        ("crops", "both"),
+    ),
+):
+    for run in tiny_runs:
+        if (run["views"], run["switch"]) == (views, switch):
+            of_mean, mean_of = zip(*run["curve"])
+            steps = [10 * i for i in range(len(of_mean))]
+            ax.plot(
+                steps,
+                of_mean,
+                "-",
+                color="C0",
+                lw=1.5,
+                label="of the mean answer",
+            )
+            ax.plot(
+                steps,
+                mean_of,
+                "--",
+                color="C1",
+                lw=1.5,
+                label="mean of an answer",
+            )
+    ax.axhline(torch.tensor(32.0).log(), color="grey", lw=1, ls=":")
+    title = "both, real crops" if views == "crops" else switch
+    ax.set(title=title, ylim=(0, 3.8))
+fig.supxlabel("steps")
+fig.supylabel("entropy, nats")
+handles, labels = axes[1, 0].get_legend_handles_labels()
+axes[1, 0].legend(handles[:2], labels[:2], loc="lower left")
+figures.show(
+    fig,
+    alt="Entropies of tiny DINOs against steps. With both parts and gentle views the entropy of the mean stays near 2 and that of an answer falls to 0.1; without centring the first falls to 1; without sharpening both stay near log 32; with real crops the two curves of each run meet, although both parts are there.",
+    caption="Each line is a run: two seeds with gentle views; with real crops four settings, one seed each. The dotted line is log 32.",
+)
+
+# %% tags=["held"]
+for run in tiny_runs:
+    of_mean, mean_of = run["curve"][-1]
+    if run["views"] == "crops":
+        assert of_mean - mean_of < 0.4
+    elif run["switch"] == "both":
+        assert of_mean > 1.8
+        assert mean_of < 0.2
+    elif run["switch"] == "no centring":
+        assert 0.9 < of_mean < 1.2
+    else:
+        assert mean_of > 3.2
+
+# %% [markdown]
+# Without centring about three of 32 prototypes take every picture ($e^{1.1} \approx 3$): half of the entropy is gone, though not all of it within 240 steps. Without sharpening every answer stays close to "all equally".
 #
-# **What this does not show.** It is one seed. And the views are gentle by choice: with real crops, at this size, the model *with* both parts collapsed as well in every setting we tried. Centring and sharpening help; they are no guarantee.
+# **What this does not show.** The gentle views were chosen, after about fourteen settings. With crops like the paper's, in all four settings of the last panel, the two curves end close together although both parts are in place: the answer says next to nothing about the picture. Centring and sharpening help; they are no guarantee.
 #
 # ### Where do they look?
 #
-# Pictures with gold outlines: an object on a ground. The paper's protocol: the last layer's [CLS] map, the fewest patches that hold 60 % of its mass, Jaccard with the outline. "Best" takes the best head of each picture, and needs the outline for it; "mean" takes the mean of the heads, a rule fixed beforehand. The small models were trained by `training/dino.py` on other objects.
+# Pictures with gold outlines: an object on a ground. The paper's protocol: the last layer's [CLS] map, the fewest patches that hold 60 % of its mass, Jaccard with the outline. "Best" takes the best head of each picture, and needs the outline for it; "mean" takes the mean of the heads and needs no outline. The small models were trained by `training/dino.py` on other objects.
 
 # %%
 small_runs = json.loads(
@@ -798,13 +960,24 @@ for number in (0, 1):
         - results[f"random-{number}"]["mean"]
     )
     assert gain >= 0.08
+    by_best = (
+        results[f"dino-{number}"]["best"]
+        - results[f"random-{number}"]["best"]
+    )
+    assert (by_best >= 0.08) == (number == 0)
+assert results["supervised-0"]["mean"] > results["dino-1"]["mean"]
 
 # %% [markdown]
-# The published DINOv2 is far above random weights. Our eight-minute DINOs beat random weights by more than 0.08 in both seeds by the fixed rule; by the best head one seed gains only 0.02. And the supervised twin outlines as well as DINO: on our simple pictures the map alone is no proof of self-supervision. Two seeds that differ so much say: do not trust one.
+# The published DINOv2 is far above random weights by either rule. For our eight-minute DINOs the bar was a gain of 0.08 on objects they had never seen, in both seeds:
+#
+# - by the **mean of the heads**, which never sees the outline: 0.22 and 0.09, held;
+# - by the **best head**, the paper's rule: 0.12 and 0.02. **The second seed misses it**, so by the paper's rule the bar is not met. The best of three heads, chosen with the outline in hand, lifts random weights from 0.17 to 0.26 as well, and leaves little to gain.
+#
+# The supervised twin outlines nearly as well as the better DINO, and better than the other: on these simple pictures the map alone is no proof of self-supervision. And seeds that differ so much say: do not trust one.
 #
 # ### Patches in space
 #
-# 256 patch tokens of one photograph, 384 numbers each. Three main directions (PCA) show how they lie; the first one tells object from ground. Turn it.
+# 256 patch tokens of the cat, 384 numbers each, along their three main directions (PCA). The colour is the first of them. Turn it, and point at a dot: where in the picture are the two ends?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 patch_tokens = found[0, 1:] - found[0, 1:].mean(0)
@@ -846,7 +1019,7 @@ except FetchError as error:
 # %% [markdown]
 # ### What is built on it
 #
-# The tokens of a ViT feed detectors (DETR, ViTDet) and segmenters (Segment Anything), and CLIP reads words beside them. None of it needed a new mechanism: patches, the encoder of 2017, more data. Evolution, not revolution.
+# The tokens of a ViT feed detectors (ViTDet, [Li et al. 2022](https://arxiv.org/abs/2203.16527)) and segmenters (SETR, [Zheng et al. 2021](https://arxiv.org/abs/2012.15840); Segment Anything, [Kirillov et al. 2023](https://arxiv.org/abs/2304.02643)), and CLIP ([Radford et al. 2021](https://arxiv.org/abs/2103.00020)) reads words beside them. None of it needed a new mechanism: patches, the encoder of 2017, more data. Evolution, not revolution.
 #
 # ## 6 · Misconceptions
 #
@@ -889,6 +1062,8 @@ for name in photographs.ALL:
 # %% tags=["held"]
 assert 0.3 < min(together.values()) < 0.6 < 0.85 < max(together.values())
 assert min(min(each) for each in heads.values()) < 0.1
+assert min(together, key=together.get) == "cat"
+assert max(together, key=together.get) == "rocket"
 
 # %% tags=["hide-input", "slide", "layout-figure", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(7, 3.4))
@@ -943,11 +1118,13 @@ figures.show(
 # %%
 border = torch.ones(16, 16, dtype=torch.bool)
 border[1:-1, 1:-1] = False
+shares = {}
 for layer in (5, 11):
     last = grid(maps[f"blocks.{layer}.attention"][:, :, 0], dino, photos)
     share = (
         (last / last.sum((-2, -1), keepdim=True))[..., border].sum(-1).mean(0)
     )
+    shares[layer] = share
     print(
         f"layer {layer:2}: border holds", *(f"{100 * s:.0f} %" for s in share)
     )
@@ -961,10 +1138,11 @@ print(
 )
 
 # %% tags=["held"]
+assert (shares[5] > 0.4).sum() == 2
 assert (norms.amax(1) / norms.median(1).values < 3).all()
 
 # %% [markdown]
-# In layer 5 one head gives the border twice its share. But no token stands out by its norm: in these three photographs our smallest model has no such notes. Darcet et al. found them in large models only; others see traces in small ones, too ([dinov2 issue 373](https://github.com/facebookresearch/dinov2/issues/373)). So measure before you say "artefact", and **drop [CLS] and the registers before you reshape**: exercise 8.6.
+# In layer 5 two heads give the border about twice its share. But no token stands out by its norm: in these three photographs our smallest model has no such notes. Darcet et al. found them in large models only; others see traces in small ones, too ([dinov2 issue 373](https://github.com/facebookresearch/dinov2/issues/373)). So measure before you say "artefact", and **drop [CLS] and the registers before you reshape**: exercise 8.6.
 
 # %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## A map is a hint
@@ -1194,7 +1372,7 @@ check("08.6", cls_picture)
 #
 # 1. **Patches are tokens.** A convolution whose step is its width, a place for each, and the encoder of 2017.
 # 2. **Pixels cost $R^4$**, patches $(R/P)^4$: 768 GiB became 112 MiB.
-# 3. **With little data a CNN leads**; augmentation, distillation or much data close the gap.
+# 3. **With little data a CNN leads.** Augmentation and a teacher help; what turns it round, in the papers, is far more data.
 # 4. **DINO agrees with its own past.** Centring and sharpening keep it from agreeing on nothing.
 # 5. **A map is a hint.** Show all heads, fix the rule first, knock out, drop what is no patch.
 
@@ -1291,7 +1469,7 @@ Quiz(
                 {
                     "text": "It is a running mean of the student",
                     "correct": True,
-                    "why": "And the better for it: a mean of many students.",
+                    "why": "No gradient reaches it: it follows, slowly.",
                 },
                 {
                     "text": "It was trained before, with labels",

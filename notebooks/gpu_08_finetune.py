@@ -25,14 +25,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attnlab import figures
 from attnlab.data import fashion
 from attnlab.device import find
 from attnlab.models.published import dinov2, imagenet
 from attnlab.models.vit import Config, ViT
 from attnlab.reproducible import seed
-
-figures.use_style()
 
 # %% [markdown]
 # ## Your device

@@ -505,7 +505,7 @@ for name, (E, depth, hidden, heads, patch, *paper) in SIZES.items():
     print(f"{near:7.1f} {paper[1]:9} {far:7.1f} {paper[2]:9}")
 
 # %% [markdown]
-# "Paper" is cited from table 2 of Zhai et al.; every other number is counted by the cell. **Parameters agree to the last published digit in all eleven rows.** Operations differ by up to 1.4 % more than rounding explains: ours are often higher at 224² and lower at 384². The paper does not say what it counts. We count matrix products of all tokens, [CLS] among them, and neither softmax nor norms nor GELU. At 384² pixels patches of 28 and 14 do not fit evenly, and the rest is cut off.
+# "Paper" is cited from table 2 of Zhai et al.; every other number is counted by the cell. **Parameters agree to the last published digit in all eleven rows.** Operations agree within 1 % once the rounding of the published number is taken off; ours are mostly a little higher at 224² and lower at 384². We count the matrix products of all tokens, [CLS] among them, and neither softmax nor norms nor GELU; what the paper counts besides we could not check. At 384² pixels patches of 28 and 14 do not fit evenly, and the rest is cut off.
 
 # %% tags=["held"]
 for name in SIZES:
@@ -513,7 +513,7 @@ for name in SIZES:
     paper = SIZES[name][5:]
     assert abs(m - paper[0]) < (0.05 if paper[0] < 10 else 0.5), name
     for ours, published in ((near, paper[1]), (far, paper[2])):
-        assert abs(ours - published) - 0.05 < 0.014 * published, name
+        assert abs(ours - published) - 0.05 < 0.01 * published, name
 
 # %% [markdown] tags=["deeper"]
 # ### Matrix products against convolutions, at equal operations
@@ -588,7 +588,7 @@ assert (
 assert kinds_of_places["relative"] <= kinds_of_places["none"] < 0.83
 
 # %% [markdown]
-# In the paper any places beat none, and which kind hardly matters. Ours say the same of 1-D and 2-D, by one to two points; "relative" was no better than none within 25 seconds, in which it makes fewer steps.
+# In the paper any places beat none, and which kind hardly matters. Ours say the same of 1-D and 2-D, by about one point; "relative" was no better than none within 25 seconds, in which it makes fewer steps.
 #
 # ### With little data
 #
@@ -652,7 +652,16 @@ for n in counts:
     assert mean(model="cnn", count=n) > mean(
         model="vit", positions="1d", jitter=0, count=n
     )
+for count in counts[:2]:
+    augmented = mean(model="vit", jitter=2, count=count)
+    assert augmented > mean(
+        model="vit", positions="1d", jitter=0, count=count
+    )
 few = dict(model="vit", count=1000)
+assert mean("shifted", jitter=0, **few) < 0.5 * mean(jitter=0, **few)
+assert mean("shifted", model="cnn", count=1000) > 0.78 * mean(
+    model="cnn", count=1000
+)
 assert (
     mean("shifted", jitter=2, **few) > mean("shifted", jitter=0, **few) + 0.1
 )
@@ -660,7 +669,7 @@ assert (
 # %% [markdown]
 # No crossing here, honestly. The published one: pre-trained on ImageNet (1.3 M pictures), large ViTs stay behind ResNets of their size; on ImageNet-21k (14 M) they draw level; on JFT (300 M) ViT-H/14 reaches 88.55 % on ImageNet and BiT-L, a ResNet, 87.54 %, for a quarter of the compute ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), table 2 and figure 3).
 #
-# The usual word is *inductive bias*: a convolution is built for near things and for things that move. The word explains little by itself. What can be measured: the last lines above. Three pixels to the right cost the ViT most of what it knew and the CNN much less, and augmentation gives a good part back.
+# The usual word is *inductive bias*: a convolution is built for near things and for things that move. The word explains little by itself. What can be measured: the last lines above. Three pixels to the right cost the ViT more than half of what it knew and the CNN a fifth, and augmentation gives a good part back.
 #
 # ### How ViTs came to work on ImageNet
 #
@@ -721,7 +730,7 @@ assert min(taught("labels", 2, 1)) > max(taught("labels", 0, 1)) + 0.1
 assert max(taught("labels", 2)) < min(taught("labels", 0))
 
 # %% [markdown]
-# The teacher helps every student: by a point or less without augmentation, and by three points with it. Augmentation helps with moved pictures and, in as few as 300 steps, *costs* accuracy on straight ones: there is more to learn. The longer runs above show its gain. Neither makes a ViT of this size as good as its teacher.
+# The teacher helps every student: by a point or less without augmentation, and by three points with it. Augmentation helps with moved pictures and, in as few as 300 steps, *costs* accuracy on straight ones; in the longer runs above it gains there, too. Neither makes a ViT of this size as good as its teacher.
 #
 # ### How far do heads look?
 #

@@ -7,6 +7,7 @@ import yaml
 
 from coursekit.editions import Edition, full
 from coursekit.errors import CourseError
+from coursekit.marks import mark
 from coursekit.pages import executed, minutes
 from coursekit.project import Project
 from coursekit.source import Cell, Chapter
@@ -63,7 +64,8 @@ def cards(chapters: list[Chapter]) -> str:
             if gpu.gpu and gpu.number == chapter.number
         )
         made.append(
-            f'<li class="chapter-card"><p class="card-number">{_sign(chapter)}</p><div>'
+            f'<li class="chapter-card"><div class="card-side">{mark(chapter.label)}'
+            f'<p class="card-number">{_sign(chapter)}</p></div><div>'
             f'<h3><a href="{chapter.stem}.html">{html.escape(chapter.title)}</a></h3>'
             f"<p>{html.escape(chapter.summary)}</p>"
             f'<p class="card-time">{minutes(chapter.minutes)}</p>{extra}</div></li>'

@@ -168,35 +168,35 @@ figures.show(
 #
 # ## How much does a block hold?
 
-# %% [markdown] tags=["exercise"] exercise="10.7"
-# ### Exercise 10.7 ★★ · The largest block (10 min)
+# %% [markdown] tags=["exercise"] exercise="10.8"
+# ### Exercise 10.8 ★★ · The largest block (10 min)
 #
 # A program of the forward kernel keeps in fast memory, in float32: a block of queries $(M, D)$, a block of keys and one of values $(N, D)$ each, their scores $(M, N)$, and the running `mixed` $(M, D)$, `top` and `total` $(M)$ each. Write `block_bytes(m, n, d)`: how many bytes are these? Then find out which square blocks fit into the 100 KB of an SM.
 
 
-# %% tags=["stub"] exercise="10.7"
+# %% tags=["stub"] exercise="10.8"
 def block_bytes(m, n, d):
     """Bytes of fast memory for one program of the forward kernel."""
     numbers = ...
     return ...
 
 
-# %% [markdown] tags=["hint"] exercise="10.7"
+# %% [markdown] tags=["hint"] exercise="10.8"
 # Six things are kept. Write them down with their shapes: four of them have the width $d$.
 
-# %% [markdown] tags=["hint"] exercise="10.7"
+# %% [markdown] tags=["hint"] exercise="10.8"
 # Queries and `mixed`: $2md$. Keys and values: $2nd$. Scores: $mn$. Two numbers per query: $2m$. A float32 has 4 bytes.
 
 
-# %% tags=["solution"] exercise="10.7"
+# %% tags=["solution"] exercise="10.8"
 def block_bytes(m, n, d):
     """Bytes of fast memory for one program of the forward kernel."""
     numbers = 2 * m * d + 2 * n * d + m * n + 2 * m
     return 4 * numbers
 
 
-# %% tags=["check"] exercise="10.7"
-check("10.7", block_bytes)
+# %% tags=["check"] exercise="10.8"
+check("10.8", block_bytes)
 
 # %% [markdown]
 # ## What to take home

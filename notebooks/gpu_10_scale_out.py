@@ -25,6 +25,7 @@ from pathlib import Path
 
 import torch
 
+from attnlab.checks import check
 from attnlab.data import shakespeare
 from attnlab.device import find
 from attnlab.models.modern import Config, LanguageModel
@@ -144,6 +145,69 @@ print(f"last loss {whole.losses[-1]:.2f}, in parts {parts.losses[-1]:.2f}")
 for a, b in zip(whole.losses, parts.losses, strict=True):
     assert abs(a - b) < 1e-2
 
+# %% [markdown] tags=["exercise"] exercise="10.9"
+# ### Exercise 10.9 ★★ · The same batch in unequal parts (10 min)
+#
+# Above, all parts were equally long. Stories are not: the first part may have 50 tokens, the last one 3. The loss is a mean over *tokens*, and each part hands in the gradient of **its own** mean. Write `my_gradient(parts, sizes)`: `parts` $(K, P)$ has one gradient a row, `sizes` $(K)$ the tokens of each part. Return the gradient $(P)$ of the mean over the whole batch. (Widely used trainers had this wrong until 2024: [Hugging Face's account](https://huggingface.co/blog/gradient_accumulation).)
+
+
+# %% tags=["stub"] exercise="10.9"
+def my_gradient(parts, sizes):
+    """(K, P), (K) -> (P)"""
+    weighed = ...  # (K, P): every part by its tokens
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="10.9"
+# A mean times the number of its tokens is a sum. Sums may be added up.
+
+# %% [markdown] tags=["hint"] exercise="10.9"
+# `sizes[:, None]` is $(K, 1)$ and goes along each row. Divide once, at the end, by the number of all tokens.
+
+
+# %% tags=["solution"] exercise="10.9"
+def my_gradient(parts, sizes):
+    """(K, P), (K) -> (P)"""
+    weighed = parts * sizes[:, None]  # (K, P)
+    return weighed.sum(0) / sizes.sum()
+
+
+# %% tags=["check"] exercise="10.9"
+check("10.9", my_gradient)
+
+# %% [markdown]
+# Is that really the gradient of the whole? Three parts of a text, 5, 40 and 19 tokens long, against all of it at once:
+
+# %% tags=["nbval-ignore-output"]
+model = fresh()
+rows = next(shakespeare.windows(length=length, size=1, seed=1))[0]
+cuts = [rows[:6], rows[5:14], rows[13 : 13 + length // 2]]
+
+
+def gradient(pieces):
+    """The gradient of the mean over all tokens of some pieces, as one vector."""
+    model.zero_grad()
+    tokens = sum(len(piece) - 1 for piece in pieces)
+    for piece in pieces:
+        share = (len(piece) - 1) / tokens
+        (share * model.loss(piece[None].to(gpu.place))).backward()
+    return torch.cat([w.grad.flatten() for w in model.parameters()])
+
+
+whole = gradient(cuts)
+alone = torch.stack([gradient([piece]) for piece in cuts])  # (3, P)
+sizes = torch.tensor([len(piece) - 1 for piece in cuts], device=gpu.place)
+for name, found in (
+    ("weighed by tokens", my_gradient(alone, sizes)),
+    ("mean of the parts", alone.mean(0)),
+):
+    off = ((found - whole).norm() / whole.norm()).item()
+    print(f"{name}: off by {off:.0%} of the gradient's length")
+
+# %% tags=["held"]
+assert (my_gradient(alone, sizes) - whole).norm() < 1e-4 * whole.norm()
+assert (alone.mean(0) - whole).norm() > 0.02 * whole.norm()
+
 # %% [markdown]
 # ## Half the bits, and compiled
 #
@@ -255,6 +319,8 @@ for processes in sorted(set(counts)):
 # | `one_machine.sh` | everything fits on one GPU: `torchrun --standalone --nproc-per-node 8 training/pretrain.py …` |
 # | `many_machines.sbatch` | the same on several machines, under Slurm |
 # | `fsdp.py` | the optimiser does not fit: `fully_shard` on each block, checkpoints of shares |
-# | `torchtitan.toml` | a block or a sequence does not fit: tensor and context parallel |
+# | `torchtitan.sh` | a block or a sequence does not fit: tensor and context parallel |
+#
+# The tests run the first script and `fsdp.py` with two processes on a CPU. The Slurm file and the one for torchtitan **we have never run**: their options were compared with public documentation.
 #
 # **References.** Rajbhandari et al. 2020, [ZeRO](https://arxiv.org/abs/1910.02054) · Zhao et al. 2023, [PyTorch FSDP](https://arxiv.org/abs/2304.11277) · Korthikanti et al. 2022, [activation recomputation](https://arxiv.org/abs/2205.05198) · Liang et al. 2024, [TorchTitan](https://arxiv.org/abs/2410.06511)

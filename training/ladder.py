@@ -4,7 +4,7 @@
     python training/ladder.py --steps 20 --file /tmp/try.json
 
 A character model on tiny Shakespeare. Both ends are swept over five learning rates with each
-optimiser. Each rung is trained at rising rates with one seed, as long as that helps, then at the
+optimiser, with one seed, and trained with two more seeds at the best one. Each rung is trained at rising rates with one seed, as long as that helps, then at the
 best one with two more seeds; a switch is left out at the rate that is best for its optimiser. A
 run that is finished is written down at once, to build/ladder.jsonl: interrupted, the script goes
 on where it was. What a step costs is measured at the end for all configs in turn, round after
@@ -104,8 +104,9 @@ def climb(book: Book) -> Iterator[tuple[str, dict[str, Any]]]:
     rate = {}  # of the top, for each optimiser
     for name, config in sweeps().items():
         runs = [book.get(config, lr, 0) for lr in RATES]
-        rate[config.optimiser] = best(runs)["lr"]  # the top is swept last
-        yield name, {"kind": "sweep", "runs": runs}
+        lr = rate[config.optimiser] = best(runs)["lr"]  # the top is swept last
+        again = [book.get(config, lr, seed) for seed in SEEDS]
+        yield name, {"kind": "sweep", "runs": runs, "best": again}
     for name, config in rungs().items():
         without = " without " in name
         lr = rate[config.optimiser] if without else rising(book, config)
@@ -138,8 +139,13 @@ def step_seconds(configs: Sequence[Config]) -> list[float]:
 def slim(found: dict[str, Any]) -> dict[str, Any]:
     """What the chapter needs of a rung: the config is said once."""
     keep = ("lr", "seed", "steps", "valid", "parameters")
-    runs = [{name: one[name] for name in keep} for one in found["runs"]]
-    return {**found, "config": found["runs"][0]["config"], "runs": runs}
+    config = found["runs"][0]["config"]
+    lists = {
+        what: [{name: one[name] for name in keep} for one in found[what]]
+        for what in ("runs", "best")
+        if what in found
+    }
+    return {**found, "config": config, **lists}
 
 
 def main() -> None:

@@ -1,8 +1,14 @@
 """Chapter 10: wrong answers with the words they must meet, and right answers written otherwise."""
 
+import os
+
+os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton is imported: no GPU is needed
+
 import torch
 import torch.nn.functional as F  # noqa: N812
 from corpus import right, wrong
+
+from attnlab.kernels.block import in_triton, tl
 
 # 10.1 my_take(top, total, mixed, scores, values) -------------------------------------------------
 
@@ -201,25 +207,123 @@ def by_numel(layers, kv_heads, head_width, context, batch, item):
     return 2 * keys.numel() * item
 
 
-# 10.7 block_bytes(m, n, d) -----------------------------------------------------------------------
+# 10.7 my_block(top, total, mixed, scores, values), in Triton ---------------------------------------
 
 
-@wrong("10.7", "This counts numbers")
+@wrong("10.7", "The old sums were not shrunk")
+@in_triton
+def adds_in_triton(top, total, mixed, scores, values):
+    new = tl.maximum(top, tl.max(scores, axis=1))
+    p = tl.exp(scores - tl.expand_dims(new, 1))
+    return new, total + tl.sum(p, axis=1), mixed + tl.dot(p, values)
+
+
+@wrong("10.7", "which is at most 1")
+@in_triton
+def grows_in_triton(top, total, mixed, scores, values):
+    new = tl.maximum(top, tl.max(scores, axis=1))
+    p, factor = tl.exp(scores - new[:, None]), tl.exp(new - top)
+    return new, total * factor + tl.sum(p, axis=1), mixed * factor[:, None] + tl.dot(p, values)
+
+
+@wrong("10.7", "that of this block alone")
+@in_triton
+def forgets_in_triton(top, total, mixed, scores, values):
+    new = tl.max(scores, axis=1)
+    p, factor = tl.exp(scores - new[:, None]), tl.exp(top - new)
+    return new, total * factor + tl.sum(p, axis=1), mixed * factor[:, None] + tl.dot(p, values)
+
+
+@wrong("10.7", "`tl.dot(a, b)`")
+@in_triton
+def multiplies_as_in_torch(top, total, mixed, scores, values):
+    new = tl.maximum(top, tl.max(scores, axis=1))
+    p, factor = tl.exp(scores - new[:, None]), tl.exp(top - new)
+    return new, total * factor + tl.sum(p, axis=1), mixed * factor[:, None] + p @ values
+
+
+@wrong("10.7", "only Triton's own functions")
+@in_triton
+def calls_torch(top, total, mixed, scores, values):
+    new = torch.maximum(top, scores.amax(-1))
+    p, factor = torch.exp(scores - new[:, None]), torch.exp(top - new)
+    return new, total * factor + p.sum(-1), mixed * factor[:, None] + p @ values
+
+
+@wrong("10.7", "`total` is a block of shape ()")
+@in_triton
+def sums_over_everything(top, total, mixed, scores, values):
+    new = tl.maximum(top, tl.max(scores, axis=1))
+    p, factor = tl.exp(scores - new[:, None]), tl.exp(top - new)
+    return new, tl.sum(total * factor) + tl.sum(p), mixed * factor[:, None] + tl.dot(p, values)
+
+
+@wrong("10.7", "no kernel ran")
+def in_torch(top, total, mixed, scores, values):
+    new = torch.maximum(top, scores.amax(-1))
+    p, factor = torch.exp(scores - new[:, None]), torch.exp(top - new)
+    return new, total * factor + p.sum(-1), mixed * factor[:, None] + p @ values
+
+
+@right("10.7")
+@in_triton
+def without_dot(top, total, mixed, scores, values):
+    block = tl.max(scores, axis=1)
+    new = tl.where(block > top, block, top)
+    p = tl.exp(scores - tl.expand_dims(new, 1))
+    grown = tl.sum(tl.expand_dims(p, 2) * tl.expand_dims(values, 0), axis=1)  # (M, D)
+    factor = tl.exp(top - new)
+    return new, tl.fma(total, factor, tl.sum(p, axis=1)), grown + factor[:, None] * mixed
+
+
+# 10.8 block_bytes(m, n, d) -----------------------------------------------------------------------
+
+
+@wrong("10.8", "This counts numbers")
 def counts_numbers(m, n, d):
     return 2 * d * (m + n) + m * n + 2 * m
 
 
-@wrong("10.7", "The scores of the block")
+@wrong("10.8", "The scores of the block")
 def no_scores(m, n, d):
     return 4 * (2 * d * (m + n) + 2 * m)
 
 
-@wrong("10.7", "`top` and `total` are missing")
+@wrong("10.8", "`top` and `total` are missing")
 def no_sums(m, n, d):
     return 4 * (2 * d * (m + n) + m * n)
 
 
-@right("10.7")
+@right("10.8")
 def by_shapes(m, n, d):
     shapes = [(m, d), (n, d), (n, d), (m, n), (m, d), (m, 2)]
     return sum(torch.empty(shape).numel() for shape in shapes) * 4
+
+
+# 10.9 my_gradient(parts, sizes) ------------------------------------------------------------------
+
+
+@wrong("10.9", "a short part counts as much as a long one")
+def mean_of_means(parts, sizes):
+    return torch.stack(list(parts)).mean(dim=0)
+
+
+@wrong("10.9", "not divided by all tokens")
+def weighed_sum(parts, sizes):
+    return sizes.to(parts.dtype) @ parts
+
+
+@wrong("10.9", "divided by the number of parts")
+def by_the_number_of_parts(parts, sizes):
+    return (sizes.to(parts.dtype) @ parts) / parts.shape[0]
+
+
+@wrong("10.9", "added up and not divided")
+def adds_up(parts, sizes):
+    return sum(parts)
+
+
+@right("10.9")
+def by_shares(parts, sizes):
+    shares = sizes / sizes.sum()
+    return torch.einsum("k,kp->p", shares, parts)

@@ -82,3 +82,33 @@ def test_shapes_that_do_not_fit_are_named() -> None:
     q, k, v = inputs(3, 2, 4, 4, 8)
     with pytest.raises(ValueError, match="G divides H"):
         flash_attention(q, k, v)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton is for Linux alone")
+def test_a_block_of_triton_is_called_with_tensors() -> None:
+    from attnlab.checks.plain.ch10 import my_block
+    from attnlab.kernels.block import LAUNCHES, in_triton
+
+    scores, values = torch.randn(4, 16), torch.randn(16, 8)
+    state = begin(scores, values)
+    kept = state.top, state.total, state.mixed
+    before = len(LAUNCHES)
+    for part in (slice(0, 8), slice(8, 16)):
+        kept = my_block(*kept, scores[:, part], values[part])
+    torch.testing.assert_close(kept[2] / kept[1][:, None], scores.softmax(-1) @ values)
+    assert len(LAUNCHES) == before + 2
+    with pytest.raises(ValueError, match=r"`mixed` is a block of shape \(4,\), not \(4, 8\)"):
+        in_triton(lambda top, total, mixed, scores, values: (top, total, top))(
+            *kept, scores[:, :8], values[:8]
+        )
+
+
+def test_without_triton_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from attnlab.checks import check
+    from attnlab.kernels import block
+
+    monkeypatch.setattr(block, "triton", None)
+    verdict = check("10.7", block.in_triton(lambda *given: given[:3]))
+    assert not verdict.passed
+    assert "Triton is not installed here" in verdict.message
+    assert "exercise 10.1 asks for the same update in torch" in verdict.message

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ import torch
 from attnlab import checkpoints
 from attnlab.data import shakespeare
 from attnlab.models.modern import Config, LanguageModel
+from attnlab.training import pretrain
 from attnlab.training.pretrain import NAME, Plan, train
 
 ROOT = Path(__file__).parents[2]
@@ -105,3 +107,30 @@ def test_the_switches_of_speed_learn_the_same(switch: dict) -> None:
 def test_a_batch_that_cannot_be_split_is_refused() -> None:
     with pytest.raises(ValueError, match="multiple of 3"):
         Plan(steps=1, batch=16, accumulate=3)
+
+
+@pytest.mark.parametrize("warm_up", [0.0, 0.25])
+def test_the_rate_falls_with_and_without_a_warm_up(
+    warm_up: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, rates = [], []
+    make = pretrain.make
+
+    def kept(*given: Any) -> torch.optim.Optimizer:
+        made.append(make(*given))
+        return made[-1]
+
+    monkeypatch.setattr(pretrain, "make", kept)
+    plan = Plan(steps=8, batch=4, length=8, lr=1e-3, warm_up=warm_up)
+    train(
+        model("adamw"), plan, watch=lambda step, _: rates.append(made[0].param_groups[0]["lr"])
+    )  # fmt: skip
+    top = round(8 * warm_up)  # the step at which the rate is at its highest
+    assert rates[top] == pytest.approx(1e-3) == max(rates)
+    assert all(a > b for a, b in zip(rates[top:], rates[top + 1 :], strict=False))
+    assert all(a < b for a, b in zip(rates[:top], rates[1 : top + 1], strict=False))
+
+
+def test_a_warm_up_is_a_share() -> None:
+    with pytest.raises(ValueError, match="share of the steps"):
+        Plan(steps=100, warm_up=10)

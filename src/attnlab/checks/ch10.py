@@ -1,4 +1,4 @@
-"""Chapter 10, Transformer++: what its seven exercises must satisfy.
+"""Chapter 10, Transformer++: what its nine exercises must satisfy.
 
 Sizes are unequal everywhere (batch ≠ heads ≠ groups ≠ queries ≠ keys ≠ width), so that a wrong
 order of axes cannot pass unseen.
@@ -18,10 +18,12 @@ from attnlab.checks.ch10_suspects import (
     BYTES,
     CACHED,
     GQA,
+    PARTS,
     RMS,
     SOAP,
     TAKE,
     cached,
+    gathered,
     rms_norm,
     soap_step,
     taken,
@@ -320,8 +322,76 @@ def a_small_model(draw: Draw) -> tuple[int, ...]:
 
 # 10.7 ────────────────────────────────────────────────────────────────────────────────────────────
 
-block_by_hand = Exercise(
+block_in_triton = Exercise(
     "10.7",
+    title="The block, in Triton",
+    call="my_block(top, total, mixed, scores, values)",
+    returns="three blocks: the new top (M,), total (M,) and mixed (M, D)",
+    reference=taken,
+    suspects=TAKE,
+    lesson="These lines are the inside of `kernels/flash.py`: you have written the heart of a "
+    "FlashAttention kernel.",
+)
+POWERS = (2, 4, 8, 16)  # Triton's blocks have sizes of this kind
+
+
+@block_in_triton.property
+def triton_runs_here(answer: Answer) -> None:
+    from attnlab.kernels.block import missing
+
+    if answer.function is not answer.reference and missing():
+        raise Mistake(missing())
+
+
+@block_in_triton.property
+def a_smaller_block_is_added(answer: Answer) -> None:
+    top, total, mixed, scores, values = begun(4, 8, 2, seed=0)
+    three(answer, KEPT, top, total, mixed, top[:, None] - scores.abs() - 0.1, values)
+
+
+@block_in_triton.property
+def a_larger_score_shrinks_what_is_there(answer: Answer) -> None:
+    top, total, mixed, scores, values = begun(4, 8, 2, seed=0)
+    three(answer, KEPT, top, total, mixed, top[:, None] + scores.abs() + 0.1, values)
+
+
+@block_in_triton.property
+def any_block_gives_the_softmax_of_both(answer: Answer) -> None:
+    three(answer, KEPT, *begun(8, 2, 16, seed=3))
+    top, total, mixed, scores, values = begun(2, 16, 4, seed=7)
+    three(answer, KEPT, top, total, mixed, scores + 300, values)
+
+
+@block_in_triton.draws
+def sums_and_begun(draw: Draw) -> tuple[Tensor, ...]:
+    rows, keys, width = draw.dice.sample(POWERS, 3)
+    scores = draw.numbers(rows, keys, spread=draw.choice([1.0, 3.0, 8.0]))
+    values = draw.numbers(keys, width)
+    if draw.chance(0.2):
+        draw.note = "This is the first block: the maximum so far is −inf, and both sums are 0."
+        none = torch.zeros(rows)
+        return none - torch.inf, none, torch.zeros(rows, width), scores, values
+    top, total = draw.numbers(rows, spread=3.0), 1 + draw.numbers(rows).abs()
+    return top, total, draw.numbers(rows, width), scores, values
+
+
+@block_in_triton.property
+def it_ran_as_a_block_of_triton(answer: Answer) -> None:
+    from attnlab.kernels.block import LAUNCHES
+
+    before = len(LAUNCHES)
+    answer(*begun(4, 8, 2, seed=0))
+    if answer.function is not answer.reference and len(LAUNCHES) == before:
+        raise Mistake(
+            "The numbers are right, but no kernel ran: this is exercise 10.1 once more.",
+            likely="Keep `@in_triton` above the function and use `tl` inside.",
+        )
+
+
+# 10.8 ────────────────────────────────────────────────────────────────────────────────────────────
+
+block_by_hand = Exercise(
+    "10.8",
     title="The largest block",
     call="block_bytes(m, n, d)",
     returns="a number of bytes",
@@ -345,3 +415,48 @@ def any_block(answer: Answer) -> None:
 @block_by_hand.draws
 def a_block(draw: Draw) -> tuple[int, ...]:
     return tuple(draw.sizes(3, high=20))
+
+
+# 10.9 ────────────────────────────────────────────────────────────────────────────────────────────
+
+parts_by_hand = Exercise(
+    "10.9",
+    title="The same batch in unequal parts",
+    call="my_gradient(parts, sizes)",
+    returns="the gradient of the whole batch, shape (P,)",
+    reference=gathered,
+    suspects=PARTS,
+    lesson="Each token counts once, whichever part or GPU it came to.",
+)
+
+
+def some_parts(count: int, width: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Mean gradients of parts of unequal sizes."""
+    sizes = torch.tensor([3, 50, 8, 21, 2, 13][:count])
+    return numbers(count, width, seed=seed) + torch.arange(count)[:, None], sizes
+
+
+@parts_by_hand.property
+def equal_parts_are_averaged(answer: Answer) -> None:
+    parts, _ = some_parts(4, 3)
+    answer.must_match(parts, torch.full((4,), 5))
+
+
+@parts_by_hand.property
+def a_part_counts_by_its_tokens(answer: Answer) -> None:
+    answer.must_match(*some_parts(3, 5))
+    answer.must_match(*some_parts(6, 2, seed=4))
+
+
+@parts_by_hand.property
+def an_empty_part_counts_for_nothing(answer: Answer) -> None:
+    parts, sizes = some_parts(3, 4, seed=8)
+    answer.must_match(parts, torch.tensor([7, 0, 2]))
+
+
+@parts_by_hand.draws
+def parts_and_sizes(draw: Draw) -> tuple[Tensor, Tensor]:
+    count, width = draw.sizes(2)
+    sizes = draw.whole(0, 40, count)
+    sizes[draw.dice.randrange(count)] += 1  # at least one token somewhere
+    return draw.numbers(count, width), sizes

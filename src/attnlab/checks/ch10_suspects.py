@@ -305,7 +305,7 @@ BYTES: Suspects = [
     ),
 ]
 
-# 10.7 block_bytes(m, n, d) -----------------------------------------------------------------------
+# 10.8 block_bytes(m, n, d) -----------------------------------------------------------------------
 
 BLOCK: Suspects = [
     (
@@ -327,5 +327,42 @@ BLOCK: Suspects = [
     (
         "Keys *and* values are there: (n, d) twice.",
         lambda m, n, d: 4 * (2 * m * d + n * d + m * n + 2 * m),
+    ),
+]
+
+# 10.9 my_gradient(parts, sizes) ------------------------------------------------------------------
+
+
+def gathered(parts: Tensor, sizes: Tensor) -> Tensor:
+    """The right answer: each part's mean counts by its tokens."""
+    return (parts * sizes[:, None]).sum(0) / sizes.sum()
+
+
+PARTS: Suspects = [
+    (
+        "This is the mean over the parts: a short part counts as much as a long one. Weigh each "
+        "part by its tokens.",
+        lambda parts, sizes: parts.mean(0),
+    ),
+    (
+        "The parts are added up and not divided: the step grows with the number of parts.",
+        lambda parts, sizes: parts.sum(0),
+    ),
+    (
+        "The parts are weighed by their tokens, but the sum is not divided by all tokens.",
+        lambda parts, sizes: (parts * sizes[:, None]).sum(0),
+    ),
+    (
+        "The weighed sum is divided by the number of parts. Divide by the number of all tokens.",
+        lambda parts, sizes: (parts * sizes[:, None]).sum(0) / len(parts),
+    ),
+    (
+        "The parts are already means: do not divide each by its tokens again.",
+        lambda parts, sizes: (parts / sizes[:, None]).sum(0),
+    ),
+    (
+        "The parts are summed without their sizes and divided by all tokens: each part is a mean, "
+        "so first multiply it by its tokens.",
+        lambda parts, sizes: parts.sum(0) / sizes.sum(),
     ),
 ]

@@ -111,6 +111,21 @@ _MEANINGS: list[tuple[type[BaseException], str, str]] = [
         r"must be Tensor, not (int|float)",
         "That function of torch wants a tensor. For a plain number take the one in `math`.",
     ),
+    (
+        TypeError,
+        r"must be Tensor, not tensor",
+        "Inside a block only Triton's own functions work: `tl.maximum`, `tl.max`, `tl.exp`, …",
+    ),
+    (
+        AttributeError,
+        r"'tensor' object has no attribute",
+        "Inside a block only Triton's own functions work: `tl.maximum`, `tl.max`, `tl.exp`, …",
+    ),
+    (
+        TypeError,
+        r"for @: 'tensor' and 'tensor'",
+        "In Triton the product of two blocks is `tl.dot(a, b)`.",
+    ),
     (TypeError, r"'Tensor' object is not callable", "A matrix is multiplied, `x @ w`, not called."),
     (RecursionError, r"", "It calls itself without end."),
     (MemoryError, r"", "It asks for far more memory than these small inputs need."),

@@ -40,7 +40,7 @@ class Plan:
     length: int = 64
     lr: float = 3e-3
     decay: float = 0.0
-    warm_up: float = 0.05  # share of the steps
+    warm_up: float = 0.05  # share of the steps; 0 starts at the full rate, which still falls
     clip: float | None = 1.0
     seed: int = 0
     accumulate: int = 1
@@ -52,6 +52,10 @@ class Plan:
         if self.precision not in PRECISIONS:
             raise ValueError(
                 f"precision is {self.precision!r}, but it must be one of {', '.join(PRECISIONS)}."
+            )
+        if not 0 <= self.warm_up < 1:
+            raise ValueError(
+                f"warm_up is {self.warm_up}, but it is a share of the steps: 0 <= … < 1."
             )
         if self.batch % (self.accumulate * processes()):
             raise ValueError(
@@ -107,7 +111,7 @@ def train(
         runner = DistributedDataParallel(Loss(model, runner))
     for step in range(first, plan.steps):
         start = time.process_time()
-        factor = cosine(step / plan.steps, warm_up=plan.warm_up) if plan.warm_up else 1.0
+        factor = cosine(step / plan.steps, warm_up=plan.warm_up)
         for group in optimiser.param_groups:
             group["lr"] = plan.lr * factor
         model.train()

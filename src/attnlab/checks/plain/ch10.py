@@ -4,6 +4,8 @@ import math
 
 import torch
 
+from attnlab.kernels.block import in_triton, tl
+
 
 def my_take(top, total, mixed, scores, values):
     """The running softmax after one more block of keys."""
@@ -49,9 +51,26 @@ def my_cache_bytes(layers, kv_heads, head_width, context, batch, item):
     return per_token * context * batch
 
 
+@in_triton
+def my_block(top, total, mixed, scores, values):
+    """The running softmax after one more block of keys, in Triton."""
+    higher = tl.maximum(top, tl.max(scores, 1))  # (M,)
+    shrink = tl.exp(top - higher)  # (M,)
+    p = tl.exp(scores - higher[:, None])  # (M, N)
+    total = total * shrink + tl.sum(p, 1)
+    mixed = mixed * shrink[:, None] + tl.dot(p, values)
+    return higher, total, mixed
+
+
 def block_bytes(m, n, d):
     """Bytes of fast memory for one program of the forward kernel."""
     queries_and_mixed = 2 * m * d
     keys_and_values = 2 * n * d
     scores, top_and_total = m * n, 2 * m
     return 4 * (queries_and_mixed + keys_and_values + scores + top_and_total)
+
+
+def my_gradient(parts, sizes):
+    """The mean gradients of parts, and their tokens -> the gradient of the whole batch."""
+    weighed = parts * sizes[:, None]  # (parts, P)
+    return weighed.sum(0) / sizes.sum()

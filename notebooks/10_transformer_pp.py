@@ -59,7 +59,7 @@ from attnlab.widgets import (
     Quiz,
     StoryTeller,
 )
-from attnlab.widgets.diagram import Arrow, Box, Diagram, Group, Step
+from attnlab.widgets.diagram import Arrow, Box, Diagram, Group, Op, Step, Text
 
 figures.use_style()
 torch.set_num_threads(1)

@@ -207,7 +207,7 @@ def by_numel(layers, kv_heads, head_width, context, batch, item):
     return 2 * keys.numel() * item
 
 
-# 10.7 my_block(top, total, mixed, scores, values), in Triton ---------------------------------------
+# 10.7 my_block(top, total, mixed, scores, values), in Triton ------------------------------------
 
 
 @wrong("10.7", "The old sums were not shrunk")

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +128,8 @@ def test_the_rate_falls_with_and_without_a_warm_up(
     )  # fmt: skip
     top = round(8 * warm_up)  # the step at which the rate is at its highest
     assert rates[top] == pytest.approx(1e-3) == max(rates)
-    assert all(a > b for a, b in zip(rates[top:], rates[top + 1 :], strict=False))
-    assert all(a < b for a, b in zip(rates[:top], rates[1 : top + 1], strict=False))
+    assert all(a > b for a, b in pairwise(rates[top:]))
+    assert all(a < b for a, b in pairwise(rates[: top + 1]))
 
 
 def test_a_warm_up_is_a_share() -> None:

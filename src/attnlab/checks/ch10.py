@@ -450,7 +450,7 @@ def a_part_counts_by_its_tokens(answer: Answer) -> None:
 
 @parts_by_hand.property
 def an_empty_part_counts_for_nothing(answer: Answer) -> None:
-    parts, sizes = some_parts(3, 4, seed=8)
+    parts, _ = some_parts(3, 4, seed=8)
     answer.must_match(parts, torch.tensor([7, 0, 2]))
 
 

@@ -29,55 +29,90 @@ from attnlab.checks.capstone_suspects import model as with_parts
 from attnlab.data.pieces import EOS
 from attnlab.layers.heads import merge, split
 from attnlab.models.stories import open_weights, stories15m
-from attnlab.widgets.diagram import Arrow, Box, Diagram, Group, Op, Step, Text
+from attnlab.widgets import HeadGrid, Quiz, RopeDial, TokenSampler
+from attnlab.widgets.diagram import (
+    Arrow,
+    Box,
+    Diagram,
+    Group,
+    Matrix,
+    Op,
+    Step,
+    Text,
+)
 
 figures.use_style()
 _ = torch.set_grad_enabled(False)
 
+
+# %% tags=["plumbing"]
+def machine(**traits):
+    """The whole model, with what the learner writes lit step by step."""
+    return Diagram(
+        [
+            Text("tokens", "tokens\nL", at=(0, 1)),
+            Box("words", "embed", detail="V × E", at=(1, 1), colour="embedding"),
+            Box("norm", "RMSNorm", detail="C.1", at=(2, 1), colour="norm", link="#exercise-c-1-rmsnorm-10-min"),
+            Box("rope", "RoPE", detail="C.2", at=(3, 1), colour="RoPE"),
+            Box("mask", "mask", detail="C.3", at=(3, 2), colour="attention"),
+            Box("attention", detail="C.4", at=(4, 1), colour="attention"),
+            Box("cache", "KV cache", detail="C.6", at=(4, 2), colour="key"),
+            Op("add", at=(5, 1)),
+            Text("x", "residual x", at=(5, 3)),
+            Box("norm2", "RMSNorm", detail="C.1", at=(4, 3), colour="norm"),
+            Box("swiglu", "SwiGLU", detail="C.5", at=(3, 3), colour="feed forward"),
+            Op("add2", at=(2, 3)),
+            Text("times", "block × 6", detail="C.8", at=(2, 2)),
+            Box("last", "RMSNorm", detail="C.1", at=(1, 3), colour="norm"),
+            Box("out", "× words^T", detail="L × V", at=(0, 3), colour="embedding"),
+            Box("draw", "sample", detail="C.7", at=(0, 2), colour="chosen"),
+        ],
+        [
+            "tokens -> words -> norm -> rope -> attention -> add -> x -> norm2 -> swiglu -> add2 -> last",
+            "last -> out -> draw",
+            "mask -> attention",
+            "cache -> attention",
+            Arrow("words", "add", via=("above", "left")),
+            Arrow("x", "add2", via=("below", "left")),
+        ],
+        [Group("block", ["norm", "rope", "mask", "attention", "cache", "add", "x", "norm2", "swiglu", "add2", "times"])],
+        [
+            Step("Seven parts are yours to write; they are lit.", ["norm", "rope", "mask", "attention", "cache", "norm2", "swiglu", "last", "draw"]),
+            Step("C.8: six of them make a block. It looks back, thinks, and remembers.", ["block"]),
+            Step("C.9: six blocks between two uses of one table make the model.", ["tokens", "words", "block", "last", "out"]),
+            Step("What comes out is drawn, becomes the next token, and goes in again.", ["out", "draw", "tokens", "words"]),
+        ],
+        tall={
+            "tokens": (0, 0), "words": (0, 1), "norm": (0, 2), "rope": (0, 3), "attention": (0, 4),
+            "mask": (1, 3), "times": (1, 7), "cache": (1, 4), "add": (0, 5), "x": (0, 6), "norm2": (0, 7),
+            "swiglu": (0, 8), "add2": (0, 9), "last": (0, 10), "out": (0, 11), "draw": (0, 12),
+        },
+        gap=(24, 26),
+        **traits,
+    )  # fmt: skip
+
+
 # %% tags=["hide-input"]
-Diagram(
-    [
-        Text("tokens", "tokens\nL", at=(0, 1)),
-        Box("words", "embed", detail="V × E", at=(1, 1), colour="embedding"),
-        Box("norm", "RMSNorm", detail="C.1", at=(2, 1), colour="norm", link="#exercise-c-1-rmsnorm-10-min"),
-        Box("rope", "RoPE", detail="C.2", at=(3, 1), colour="RoPE"),
-        Box("mask", "mask", detail="C.3", at=(3, 2), colour="attention"),
-        Box("attention", detail="C.4", at=(4, 1), colour="attention"),
-        Box("cache", "KV cache", detail="C.6", at=(4, 2), colour="key"),
-        Op("add", at=(5, 1)),
-        Text("x", "residual x", at=(5, 3)),
-        Box("norm2", "RMSNorm", detail="C.1", at=(4, 3), colour="norm"),
-        Box("swiglu", "SwiGLU", detail="C.5", at=(3, 3), colour="feed forward"),
-        Op("add2", at=(2, 3)),
-        Text("times", "block × 6", detail="C.8", at=(2, 2)),
-        Box("last", "RMSNorm", detail="C.1", at=(1, 3), colour="norm"),
-        Box("out", "× words^T", detail="L × V", at=(0, 3), colour="embedding"),
-        Box("draw", "sample", detail="C.7", at=(0, 2), colour="chosen"),
-    ],
-    [
-        "tokens -> words -> norm -> rope -> attention -> add -> x -> norm2 -> swiglu -> add2 -> last",
-        "last -> out -> draw",
-        "mask -> attention",
-        "cache -> attention",
-        Arrow("words", "add", via=("above", "left")),
-        Arrow("x", "add2", via=("below", "left")),
-    ],
-    [Group("block", ["norm", "rope", "mask", "attention", "cache", "add", "x", "norm2", "swiglu", "add2", "times"])],
-    [
-        Step("Seven parts are yours to write; they are lit.", ["norm", "rope", "mask", "attention", "cache", "norm2", "swiglu", "last", "draw"]),
-        Step("C.8: six of them make a block. It looks back, thinks, and remembers.", ["block"]),
-        Step("C.9: six blocks between two uses of one table make the model.", ["tokens", "words", "block", "last", "out"]),
-        Step("What comes out is drawn, becomes the next token, and goes in again.", ["out", "draw", "tokens", "words"]),
-    ],
-    tall={
-        "tokens": (0, 0), "words": (0, 1), "norm": (0, 2), "rope": (0, 3), "attention": (0, 4),
-        "mask": (1, 3), "times": (1, 7), "cache": (1, 4), "add": (0, 5), "x": (0, 6), "norm2": (0, 7),
-        "swiglu": (0, 8), "add2": (0, 9), "last": (0, 10), "out": (0, 11), "draw": (0, 12),
-    },
-    gap=(24, 26),
+machine(
     title="stories15M: 15 million published numbers, and the machine you write",
     caption="Lit: what you write. Each part was an exercise of the course; bring your own lines with you.",
-)  # fmt: skip
+)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Your own model
+#
+# attnlab · capstone
+#
+# Seven functions, one block, a loop, and somebody's numbers.
+
+# %% [markdown] tags=["notes"]
+# 20 minutes to introduce the capstone: the machine (3), RoPE with an offset (4), what may be drawn (4), the 36 heads (3), what mistakes sound like (4), quiz (2). The writing is homework.
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Can you write the machine around the numbers?
+
+# %% tags=["fragment", "slides-only", "hide-input"]
+machine()
 
 # %% [markdown]
 # The numbers are those of **stories15M**, a small Llama that Andrej Karpathy trained on TinyStories ([Eldan and Li 2023](https://arxiv.org/abs/2305.07759)). This is what it says:
@@ -148,6 +183,20 @@ def my_rms_norm(x, weight):
 # %% tags=["check"] exercise="C.1"
 check("C.1", my_rms_norm)
 
+# %% [markdown]
+# RoPE, as in chapter 5, with the base of these weights: four of the 24 pairs of a head. **Which clock hardly moves between places 8 and 12?**
+
+# %% tags=["slide", "hide-input"]
+RopeDial(
+    q=[1.0, 0.4, 0.9, -0.3, 0.8, 0.5, 1.0, 0.2],
+    k=[0.9, 0.3, 1.0, 0.2, 0.7, 0.6, 0.9, 0.4],
+    base=10_000.0,
+    query=12,
+    key=8,
+    title="A token that comes with an offset",
+    caption="With a cache the first new token stands at place `offset`, not at 0. Tie both places and drag: the score stays. Move one alone, as a wrong offset does: it does not.",
+)
+
 # %% [markdown] tags=["exercise"] exercise="C.2"
 # ### Exercise C.2 ★★ · RoPE with an offset (15 min)
 #
@@ -194,6 +243,28 @@ check("C.2", my_rope)
 # ### Exercise C.3 ★ · Who may look where (5 min)
 #
 # A bool mask of shape $(L, S)$, True = may attend. The $L$ queries are the **last** $L$ of the $S$ tokens. So with $L = 1$ the one query sees everything.
+
+
+# %% tags=["hide-input"]
+fig, axes = plt.subplots(
+    1, 3, figsize=(7.6, 2.9), gridspec_kw={"width_ratios": [1, 1, 1]}
+)
+for ax, (queries, keys) in zip(axes, ((5, 5), (2, 5), (1, 5)), strict=True):
+    picture = torch.zeros(queries, keys)
+    for row in range(queries):
+        picture[row, : row + keys - queries + 1] = 1
+    figures.heatmap(
+        ax, picture, [str(i + keys - queries) for i in range(queries)],
+        [str(j) for j in range(keys)], high=1,
+        title=f"L = {queries}, S = {keys}",
+        row_label="place of the query" if queries == 5 else "",
+        column_label="place of the key",
+    )  # fmt: skip
+figures.show(
+    fig,
+    alt="Three masks as maps: five queries on five keys, a triangle; the last two queries on five keys, its last two rows; one query on five keys, a full row.",
+    caption="Dark: may attend. A prompt at once, two tokens more, one token more: the lower right corner stays where it is.",
+)
 
 
 # %% tags=["stub"] exercise="C.3"
@@ -261,6 +332,28 @@ check("C.4", my_attention)
 # $$y = \big(\text{silu}(x W_{\text{gate}}^\top) \odot x W_{\text{wide}}^\top\big)\, W_{\text{narrow}}^\top$$
 
 
+# %% tags=["hide-input"]
+Diagram(
+    [
+        Text("x", "x\nL × 288", at=(0, 1)),
+        Box("gate", "W_gate", detail="768 × 288", at=(1, 0), colour="feed forward"),
+        Box("wide", "W_wide", detail="768 × 288", at=(1, 2), colour="feed forward"),
+        Box("silu", "silu", at=(2, 0), colour="chosen"),
+        Op("times", "×", at=(3, 1)),
+        Box("narrow", "W_narrow", detail="288 × 768", at=(4, 1), colour="feed forward"),
+        Text("y", "y\nL × 288", at=(5, 1)),
+    ],
+    ["x -> gate -> silu -> times", "x -> wide -> times -> narrow -> y"],
+    steps=[
+        Step("One way is squashed: it says how much passes, number by number.", ["x", "gate", "silu"]),
+        Step("The other way carries what passes.", ["x", "wide"]),
+        Step("They meet in a product, and a third matrix makes it narrow again.", ["times", "narrow", "y"]),
+    ],
+    gap=(26, 22),
+    title="SwiGLU: a gate and what goes through it",
+)  # fmt: skip
+
+
 # %% tags=["stub"] exercise="C.5"
 def my_swiglu(x, gate, wide, narrow):
     return ...
@@ -287,6 +380,26 @@ check("C.5", my_swiglu)
 # `past` holds the keys (or values) of $S$ tokens, $(G, S, D)$; `new` those of $L$ more. $S$ may be 0. Return all of them in order.
 
 
+# %% tags=["hide-input"]
+Diagram(
+    [
+        Matrix("past", size=(5, 4), shape="G × S × D", at=(0, 0)),
+        Matrix("new", size=(1, 4), shape="G × L × D", at=(0, 1)),
+        Box("cat", "my_cache", at=(1, 0), colour="key"),
+        Matrix("all", size=(6, 4), shape="G × (S + L) × D", at=(2, 0)),
+        Box("attend", "attention", at=(3, 0), colour="attention"),
+    ],
+    ["past -> cat -> all -> attend", "new -> cat"],
+    steps=[
+        Step("One row for each token that was read. These were computed long ago.", ["past"]),
+        Step("The new token brings one row.", ["new"]),
+        Step("The cache grows downwards. Nothing old is computed again.", ["cat", "all"]),
+    ],
+    gap=(34, 26),
+    title="One head's cache, one token later",
+)  # fmt: skip
+
+
 # %% tags=["stub"] exercise="C.6"
 def my_cache(past, new):
     return ...
@@ -311,6 +424,30 @@ check("C.6", my_cache)
 # ### Exercise C.7 ★★ · What may be drawn (15 min)
 #
 # From logits $(V,)$ to the probabilities one draws from: divide by the temperature, softmax, then keep the smallest set of likeliest tokens that reaches `top_p` ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). What is left adds up to 1.
+
+
+# %% tags=["plumbing"]
+openings = [
+    "Once upon a time, there was a",
+    "The dragon was",
+    "Tom had a blue",
+]
+rows = torch.stack([teller.model(teller.numbers(o))[0, -1] for o in openings])
+likely = rows.softmax(-1).sum(0).topk(20).indices  # of 32,000
+names = [teller.pieces.decode([int(i)], first=False).strip() for i in likely]
+
+
+# %% tags=["slide", "hide-input"]
+TokenSampler(
+    rows[:, likely],
+    tokens=[
+        name or f"#{int(i)}" for name, i in zip(names, likely, strict=True)
+    ],
+    contexts=openings,
+    top_p=0.9,
+    title="The next word of a story",
+    caption="Real scores of stories15M: of 32,000 tokens the 20 likeliest. Bars: what may be drawn; stripes: before the cut. How many are left at top-p 0.5?",
+)
 
 
 # %% tags=["stub"] exercise="C.7"
@@ -450,6 +587,86 @@ def my_model(tokens, weights, past, note):
 check("C.9", my_model)
 
 # %% [markdown]
+# ## Look inside
+#
+# Your notes hold every value on the way. First the attention of all 36 heads, from *your* queries and keys:
+
+# %% tags=["plumbing"]
+words_in = "Once upon a time, there was a little girl named Lily."
+numbers_in = teller.numbers(words_in)[0]
+labels = ["start"] + [
+    teller.pieces.decode([int(i)], first=False).strip() or "·"
+    for i in numbers_in[1:]
+]
+
+
+def block_notes(tokens):
+    """What `my_block` noted in every layer: a list of dicts."""
+    x, found = weights.words[tokens], []
+    for layer in weights.layers:
+        kept = {}
+        empty = torch.zeros(weights.heads, 0, 48)
+        x, _, _ = my_block(
+            x, layer, weights.heads, empty, empty,
+            lambda name, value, kept=kept: kept.setdefault(name, value),
+        )  # fmt: skip
+        found.append(kept | {"x": x})
+    return found
+
+
+# %% tags=["hide-input"]
+inside = block_notes(numbers_in)
+may = my_mask(len(numbers_in), len(numbers_in))
+scores = torch.stack(
+    [
+        (n["queries turned"] @ n["all keys"].mT / 48**0.5).masked_fill(
+            ~may, -50
+        )
+        for n in inside
+    ]
+)  # (layers, heads, L, L)
+
+# %% tags=["slide", "hide-input"]
+HeadGrid(
+    scores.numpy(),
+    tokens=labels,
+    layer=4,
+    head=2,
+    query=len(labels) - 1,
+    title="Your model's 36 heads on one sentence",
+    caption="Click through the layers. Which heads look one word back? Which lean on the mark at the start?",
+)
+
+# %% [markdown]
+# And the stream that runs through all of it: after each layer, take $x$, normalise it as at the end, and multiply by the table of words, as if the model stopped there. **Guess:** after which layer is the next word known? (This way of looking is called the [logit lens](https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens).)
+
+# %% tags=["hide-input"]
+stages = [weights.words[numbers_in], *(n["x"] for n in inside)]
+right = torch.stack(
+    [
+        (my_rms_norm(x, weights.norm) @ weights.words.T)
+        .softmax(-1)[:-1]
+        .gather(-1, numbers_in[1:, None])[:, 0]
+        for x in stages
+    ]
+)  # (7 stages, L - 1)
+fig, ax = plt.subplots(figsize=(7.8, 4.3))
+figures.heatmap(
+    ax, right, ["embedded", *(f"layer {n}" for n in range(1, 7))], labels[1:],
+    high=1, digits=1, column_label="the word that comes next",
+    title="Share that each stage gives to the right next word",
+)  # fmt: skip
+figures.show(
+    fig,
+    alt="A table of seven stages by the words of a sentence. The embeddings and the first layers give nearly nothing to the right next word; the last layers up to 1.",
+    caption="Read upwards from the last row: which words are settled early, which only in the last layer, and which never?",
+)
+
+# %% tags=["held"]
+assert right[0].mean() < 0.1 < right[-1].mean()
+assert right[-1].mean() > right[3].mean()
+
+# %% [markdown]
 # ## The same story?
 #
 # The prompt goes in at once, then one token at a time, with the cache. `choose` takes the likeliest token, or draws from your `my_shares`.
@@ -539,7 +756,10 @@ for name, parts in BROKEN.items():
 #
 # How likely is the right story to each of them, word by word?
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Wrong pairs begin almost right
+
+# %% tags=["fragment", "hide-input"]
 story = torch.tensor(
     teller.numbers("Once upon a time")[0].tolist()
     + teller.continue_("Once upon a time", length=150)
@@ -566,6 +786,7 @@ axes.legend()
 figures.show(
     figure,
     alt="Loss by place: all right stays near 0.5, RoPE on halves climbs to 4.",
+    caption="The surprise at the right story. With the wrong pairs the first words are right: where does it turn?",
 )
 
 # %%
@@ -606,14 +827,15 @@ certificate(
     story=f"One day, a learner{ending} …",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Takeaways
 #
 # - A modern language model is seven small functions, a block of a dozen lines, and a loop.
 # - An architecture is a contract with the weights: order of pairs, place of the norm, scale, gate. Each can be wrong without an error message.
 # - A story that reads well proves little; equal values on the way prove much.
 # - With a cache one new token is computed and $S$ old ones are read; the offset tells it where it stands.
-#
+
+# %% [markdown]
 # | part | shapes | multiplications per new token |
 # |---|---|---|
 # | projections | $(L, E) \to (H, L, D)$, $2 (G, L, D)$, back to $(L, E)$ | $2E^2 + 2EGD$ |
@@ -621,5 +843,54 @@ certificate(
 # | SwiGLU | $(L, E) \to (L, F) \to (L, E)$ | $3EF$ |
 # | logits | $(L, E) \to (L, V)$ | $EV$ |
 #
+# ### Test yourself
+
+# %% tags=["slide", "hide-input"]
+Quiz(
+    [
+        {
+            "question": "The prompt is in the cache, one token is new. Which shape has its mask?",
+            "choices": [
+                {"text": "1 × 1", "why": "It looks back at the whole prompt, not at itself alone."},
+                {"text": "1 × S, all True", "correct": True, "why": "The newest token may see everything that is there."},
+                {"text": "S × S, a triangle", "why": "Only the new token asks; the old ones have been answered."},
+            ],
+        },
+        {
+            "question": "Keys go into the cache …",
+            "choices": [
+                {"text": "turned by RoPE", "correct": True, "why": "A key's place never changes, so it is turned once."},
+                {"text": "unturned; they are turned when they are read", "why": "It would work, but every step would turn the whole past again."},
+                {"text": "turned, and so do the values", "why": "Values carry content. Their place is not asked for."},
+            ],
+        },
+        {
+            "question": "Your model tells a fluent story, and the checker says layer 1 differs. Who is right?",
+            "choices": [
+                {"text": "The story: it sounds right", "why": "So did the model whose cache was off by one."},
+                {"text": "The checker: equal values are the claim", "correct": True, "why": "The likeliest token can survive an error for a long time."},
+            ],
+        },
+        {
+            "question": "top-p 0.9, and the likeliest token has 0.95. How many tokens may be drawn?",
+            "choices": [
+                {"text": "None: it is over 0.9", "why": "The smallest set that reaches 0.9 is never empty."},
+                {"text": "One", "correct": True, "why": "It reaches 0.9 alone, and gets probability 1."},
+                {"text": "All that sum to 0.9", "why": "The set is filled from the likeliest on, and is full at once."},
+            ],
+        },
+        {
+            "question": "The published table has 32,000 rows and is used twice. Where?",
+            "choices": [
+                {"text": "To look tokens up, and to score the next one", "correct": True, "why": "Tied: one table reads and writes."},
+                {"text": "In the first and in the last block", "why": "Blocks have matrices of their own; the table stands outside."},
+            ],
+        },
+    ],
+    title="Self-test: your own model",
+    key="C",
+)  # fmt: skip
+
+# %% [markdown]
 # **References.** Touvron et al. 2023, [LLaMA](https://arxiv.org/abs/2302.13971) · Su et al. 2021, [RoFormer](https://arxiv.org/abs/2104.09864) · Ainslie et al. 2023, [GQA](https://arxiv.org/abs/2305.13245) · Karpathy, [llama2.c](https://github.com/karpathy/llama2.c) (the weights, MIT) ·
 # Eldan and Li 2023, [TinyStories](https://arxiv.org/abs/2305.07759)

@@ -7,8 +7,9 @@ A character model on tiny Shakespeare. Both ends are swept over five learning ra
 optimiser, with one seed, and trained with two more seeds at the best one. Each rung is trained at
 rising rates with one seed, as long as that helps, then at the best one with two more seeds; a
 switch is left out at the rate that is best for its optimiser. A run that is finished is written
-down at once, to build/ladder.jsonl: interrupted, the script goes on where it was. What a step costs is measured at the end for all configs in turn, round after
-round, so that a busy machine is equally busy for all; the fastest round counts.
+down at once, to build/ladder.jsonl: interrupted, the script goes on where it was. What a step costs
+is measured at the end for all configs in turn, round after round, so that a busy machine is equally
+busy for all; the fastest round counts.
 """
 
 import argparse

@@ -19,8 +19,10 @@ from attnlab.models.modern import Config, LanguageModel
 
 BARS = {
     "training step, ours / Llama of transformers": 1.0,
-    "256 tokens with a cache, ours / theirs": 1 / 1.2,
-    "256 tokens, cached / anew": 0.2,
+    "256 tokens with a cache, width 128, ours / theirs": 1 / 1.2,
+    "256 tokens, width 128, cached / anew": 0.2,
+    "256 tokens with a cache, width 256, ours / theirs": 1 / 1.2,
+    "256 tokens, width 256, cached / anew": 0.2,
 }
 
 
@@ -128,7 +130,7 @@ def generation(tokens: int = 256, rounds: int = 3, width: int = 128) -> tuple[fl
 def main() -> bool:
     """Print every ratio with its verdict; are all bars held?"""
     torch.set_num_threads(1)
-    ratios = (training_step(), *generation())
+    ratios = (training_step(), *generation(width=128), *generation(width=256))
     for (what, bar), ratio in zip(BARS.items(), ratios, strict=True):
         held = round(ratio, 2) <= round(bar, 2)
         print(f"{what}: {ratio:.2f}; bar {bar:.2f} {'held' if held else 'BROKEN'}")

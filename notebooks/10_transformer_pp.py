@@ -238,7 +238,10 @@ assert max(caught) <= 120
 last = curves["2017"][:, -1]
 assert (curves["Transformer++"][:, -1] < last - 0.05).all()
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Today's model overtakes the old one on the way
+
+# %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(7, 3.6))
 for (name, seen), line in zip(curves.items(), ("-", "--")):
     (drawn,) = ax.plot(marks, seen.mean(0), line, marker="o", label=name)
@@ -763,7 +766,10 @@ assert min(stuck) > 3.1
 # %% [markdown]
 # Is that a matter of these four layers? `training/slow_starts.py` tried four warm-ups at three depths, three seeds each, and kept every run:
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Pre-norm learns at every depth
+
+# %% tags=["fragment", "hide-input"]
 grid = json.loads(assets.find("data/slow_starts.json").read_text("utf-8"))
 fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.4), sharey=True)
 for ax, layers in zip(axes, (4, 6, 8)):
@@ -866,7 +872,10 @@ for qk_norm in (False, True):
 # %% tags=["held"]
 assert (growth[False][:, -1] > 4 * growth[True][:, -1]).all()
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## QK-norm keeps scores small
+
+# %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(7, 3.2))
 for qk_norm, line in ((False, "-"), (True, "--")):
     label, seen = "with QK-norm" if qk_norm else "without", growth[qk_norm]
@@ -919,7 +928,10 @@ print(f"strongest head {sink.max():.1f}, an even share would be {even:.2f}")
 assert sink.mean() > 2 * even
 assert sink.max() > 0.25
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## A mark that says nothing draws attention
+
+# %% tags=["fragment", "hide-input"]
 fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.4), width_ratios=[1, 1.15])
 figures.heatmap(
     axes[0], sink, list("123456"), list("123456"),
@@ -1181,7 +1193,10 @@ for end in ("2017", "++"):
         f"{end}: SOAP has AdamW's last loss, {goal:.2f}, after {there} of 300 steps"
     )
 
-# %% tags=["hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Each optimiser at its own best rate
+
+# %% tags=["fragment", "hide-input"]
 fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.5), sharey=True)
 styles = dict(
     adam=("Adam", "o:"), adamw=("AdamW", "s--"), soap=("SOAP", "^-")

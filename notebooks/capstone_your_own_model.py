@@ -183,20 +183,6 @@ def my_rms_norm(x, weight):
 # %% tags=["check"] exercise="C.1"
 check("C.1", my_rms_norm)
 
-# %% [markdown]
-# RoPE, as in chapter 5, with the base of these weights: four of the 24 pairs of a head. **Which clock hardly moves between places 8 and 12?**
-
-# %% tags=["slide", "hide-input"]
-RopeDial(
-    q=[1.0, 0.4, 0.9, -0.3, 0.8, 0.5, 1.0, 0.2],
-    k=[0.9, 0.3, 1.0, 0.2, 0.7, 0.6, 0.9, 0.4],
-    base=10_000.0,
-    query=12,
-    key=8,
-    title="A token that comes with an offset",
-    caption="With a cache the first new token stands at place `offset`, not at 0. Tie both places and drag: the score stays. Move one alone, as a wrong offset does: it does not.",
-)
-
 # %% [markdown] tags=["exercise"] exercise="C.2"
 # ### Exercise C.2 ★★ · RoPE with an offset (15 min)
 #
@@ -205,6 +191,18 @@ RopeDial(
 # $$(a, b) \mapsto (a\cos\theta - b\sin\theta,\; a\sin\theta + b\cos\theta)$$
 #
 # `x` is $(H, L, D)$.
+
+
+# %% tags=["slide", "hide-input"]
+RopeDial(
+    q=[1.0, 0.4, 0.9, -0.3, 0.8, 0.5, 1.0, 0.2],
+    k=[0.9, 0.3, 1.0, 0.2, 0.7, 0.6, 0.9, 0.4],
+    base=10_000.0,
+    query=12,
+    key=8,
+    title="RoPE with an offset: a head of 8 numbers instead of 48",
+    caption="Which clock hardly moves between places 8 and 12? With a cache the first new token stands at place “offset”, not at 0. Tie both places and drag: the score stays. Move one alone, as a wrong offset does: it does not.",
+)
 
 
 # %% tags=["stub"] exercise="C.2"
@@ -336,11 +334,11 @@ check("C.4", my_attention)
 Diagram(
     [
         Text("x", "x\nL × 288", at=(0, 1)),
-        Box("gate", "W_gate", detail="768 × 288", at=(1, 0), colour="feed forward"),
-        Box("wide", "W_wide", detail="768 × 288", at=(1, 2), colour="feed forward"),
+        Box("gate", "gate", detail="768 × 288", at=(1, 0), colour="feed forward"),
+        Box("wide", "wide", detail="768 × 288", at=(1, 2), colour="feed forward"),
         Box("silu", "silu", at=(2, 0), colour="chosen"),
         Op("times", "×", at=(3, 1)),
-        Box("narrow", "W_narrow", detail="288 × 768", at=(4, 1), colour="feed forward"),
+        Box("narrow", "narrow", detail="288 × 768", at=(4, 1), colour="feed forward"),
         Text("y", "y\nL × 288", at=(5, 1)),
     ],
     ["x -> gate -> silu -> times", "x -> wide -> times -> narrow -> y"],
@@ -385,7 +383,7 @@ Diagram(
     [
         Matrix("past", size=(5, 4), shape="G × S × D", at=(0, 0)),
         Matrix("new", size=(1, 4), shape="G × L × D", at=(0, 1)),
-        Box("cat", "my_cache", at=(1, 0), colour="key"),
+        Box("cat", "append", at=(1, 0), colour="key"),
         Matrix("all", size=(6, 4), shape="G × (S + L) × D", at=(2, 0)),
         Box("attend", "attention", at=(3, 0), colour="attention"),
     ],
@@ -653,7 +651,7 @@ right = torch.stack(
 fig, ax = plt.subplots(figsize=(7.8, 4.3))
 figures.heatmap(
     ax, right, ["embedded", *(f"layer {n}" for n in range(1, 7))], labels[1:],
-    high=1, digits=1, column_label="the word that comes next",
+    high=1, digits=1, row_label="", column_label="the word that comes next",
     title="Share that each stage gives to the right next word",
 )  # fmt: skip
 figures.show(

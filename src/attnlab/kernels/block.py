@@ -52,6 +52,8 @@ def missing() -> str:
 
 def in_triton(block: Callable[..., Any]) -> Callable[..., tuple[Tensor, ...]]:
     """A block of Triton as a function on tensors: (M,), (M,), (M, D), (M, N), (N, D)."""
+    if not missing():
+        _warm_up()
 
     @functools.wraps(block)
     def run(
@@ -62,7 +64,6 @@ def in_triton(block: Callable[..., Any]) -> Callable[..., tuple[Tensor, ...]]:
         given = [x.contiguous() for x in (top, total, mixed, scores, values)]
         made = [torch.empty_like(x) for x in given[:3]]
         shapes = [tuple(x.shape) for x in made]
-        rows, keys, width = *scores.shape, values.shape[-1]
 
         def look(*blocks: Any) -> Any:
             """The learner's block, and a look at the shapes: a store would broadcast in silence."""
@@ -77,10 +78,23 @@ def in_triton(block: Callable[..., Any]) -> Callable[..., tuple[Tensor, ...]]:
 
         LAUNCHES.append(block.__name__)
         with _inside():
-            _kernel[(1,)](*given, *made, look, rows, keys, width)
+            _kernel[(1,)](*given, *made, look, *scores.shape, values.shape[-1])
         return tuple(made)
 
     return run
+
+
+@functools.cache
+def _warm_up() -> None:
+    """Triton rewrites each of its functions when it first runs: a fifth of a second, once."""
+    one, square = torch.zeros(2), torch.zeros(2, 2)
+
+    def uses(top: Any, total: Any, mixed: Any, scores: Any, values: Any) -> Any:
+        top = tl.maximum(top, tl.max(scores, 1))
+        return top, total * tl.exp(top) + tl.sum(scores, 1), mixed + tl.dot(scores, values)
+
+    with _inside():
+        _kernel[(1,)](one, one, square, square, square, one, one, square, uses, 2, 2, 2)
 
 
 @contextmanager

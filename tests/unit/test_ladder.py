@@ -40,13 +40,20 @@ def test_plus_plus_needs_at_most_half_the_steps_and_less_time(seed: int) -> None
 
 @pytest.mark.parametrize("end", ["2017", "++"])
 def test_soap_needs_fewer_steps_than_adamw_each_at_its_best_rate(end: str) -> None:
-    best = {}
+    curves = {}
     for name in ("adamw", "soap"):
-        runs = LADDER[f"{end}, {name}"]["runs"]
-        best[name] = min(runs, key=lambda run: run["valid"][-1])
-        rates = sorted(run["lr"] for run in runs)
-        assert rates[0] < best[name]["lr"] < rates[-1]  # the sweep reaches beyond it on both sides
-    assert steps_to(best["soap"], best["adamw"]["valid"][-1]) <= 260
+        swept = LADDER[f"{end}, {name}"]
+        lowest = min(swept["runs"], key=lambda run: run["valid"][-1])["lr"]
+        rates = sorted(run["lr"] for run in swept["runs"])
+        assert rates[0] < lowest < rates[-1]  # the sweep reaches beyond it on both sides
+        assert [(run["lr"], run["seed"]) for run in swept["best"]] == [
+            (lowest, n) for n in range(3)
+        ]
+        curves[name] = np.array([run["valid"] for run in swept["best"]])  # (seeds, measurements)
+    for slow, fast in zip(curves["adamw"], curves["soap"], strict=True):
+        assert fast[-1] < slow[-1]  # each seed
+    mean = {"steps": swept["best"][0]["steps"], "valid": curves["soap"].mean(0)}
+    assert steps_to(mean, curves["adamw"][:, -1].mean()) <= 260
 
 
 def test_rope_is_missed_most_and_pre_norm_not_at_all() -> None:
@@ -55,3 +62,13 @@ def test_rope_is_missed_most_and_pre_norm_not_at_all() -> None:
     assert max(gaps, key=lambda name: gaps[name]) == "positions"
     assert gaps["optimiser"] > 0.02
     assert gaps["norm"] < 0
+
+
+def test_slow_starts_rescue_post_norm_at_four_layers_alone() -> None:
+    runs = json.loads(assets.find("data/slow_starts.json").read_text(encoding="utf-8"))
+    assert len(runs) == 2 * 3 * 4 * 3  # norms, depths, warm-ups, seeds: every run is kept
+    stuck = {(r["layers"], r["warm_up"]) for r in runs if r["norm"] == "post" and r["valid"] > 3.3}
+    assert {(6, w) for w in (0.0, 0.1, 0.25, 0.5)} <= stuck
+    assert {(8, w) for w in (0.0, 0.1, 0.25, 0.5)} <= stuck
+    assert (4, 0.5) not in stuck
+    assert all(r["valid"] < 3.1 for r in runs if r["norm"] == "pre")

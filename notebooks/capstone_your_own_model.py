@@ -64,7 +64,7 @@ def machine(**traits):
             Op("add2", at=(2, 3)),
             Text("times", "block × 6", detail="C.8", at=(2, 2)),
             Box("last", "RMSNorm", detail="C.1", at=(1, 3), colour="norm"),
-            Box("out", "× words^T", detail="L × V", at=(0, 3), colour="embedding"),
+            Box("out", "× words", detail="L × V", at=(0, 3), colour="embedding"),
             Box("draw", "sample", detail="C.7", at=(0, 2), colour="chosen"),
         ],
         [
@@ -769,7 +769,7 @@ for name, parts in {"all right": OURS, **BROKEN}.items():
     logits, _ = broken(parts)(story, weights, None, Notes())
     surprise[name] = F.cross_entropy(logits[:-1], story[1:], reduction="none")
 
-figure, axes = plt.subplots(figsize=(8, 4))
+figure, axes = plt.subplots(figsize=(7.4, 3.9))
 for (name, values), style in zip(
     surprise.items(), ["-", "--", "-.", ":"], strict=True
 ):

@@ -902,7 +902,7 @@ figures.show(
 )
 
 # %% [markdown]
-# The scores differ by more than ten times, and the losses hardly at all. In this run QK-norm prevents growth, not failure.
+# The scores differ by more than ten times, the losses by no more than from seed to seed. In these runs QK-norm prevents growth, not failure.
 #
 # ### Softmax off by one: attending to nothing
 #
@@ -979,7 +979,7 @@ assert all(first < even for first, _ in went["without"] + went["with"])
 assert all(0.001 < nowhere < 0.1 for _, nowhere in went["with"])
 
 # %% [markdown]
-# **A negative result.** Neither model has a sink: token 0 gets *less* than an even share, with the switch and without. Where there is no disease, a remedy cannot be tested. All we see is the mechanism: with the switch, a hundredth of the attention goes nowhere. Our models differ from stories15M in size, in training and in what token 0 is (an arbitrary letter, not a mark that begins every text); which of these matters, this cell cannot tell.
+# **A negative result.** None of the six models has a sink: token 0 gets *less* than an even share, with the switch and without. Where there is no disease, a remedy cannot be tested. All we see is the mechanism: with the switch, a hundredth of the attention goes nowhere. Our models differ from stories15M in size, in training and in what token 0 is (an arbitrary letter, not a mark that begins every text); which of these matters, this cell cannot tell.
 #
 # ### Adam → AdamW → SOAP
 #
@@ -1127,7 +1127,7 @@ figures.show(
 )
 
 # %% [markdown]
-# Read it honestly. **RoPE alone buys more than all ten together**: 2.27 falls to 1.99, and ++ ends at 2.01. **SOAP** buys a little more, and the best rung of all is the fifth, at 1.95. From there on we climb *down*: **pre-norm costs**, added or left out, and what follows does not win it back. Three layers train well without it; where post-norm got stuck, in part 4, there were four and no warm-up. Most other switches lie within the spread of three seeds. Some are not meant to lower the loss: GQA and tying save memory, fused attention saves time and memory. And QK-norm, which tamed the scores at a rate of 0.03, changed no more than the seeds do at the ladder's rates.
+# Read it honestly. **RoPE alone buys more than all ten together**: 2.27 falls to 1.99, and ++ ends at 2.01. **SOAP** buys a little more, and the best rung of all is the fifth, at 1.95. From there on we climb *down*: **pre-norm costs**, added or left out, and what follows does not win it back. Three layers train well without it; where post-norm got stuck, in part 4, there were four or more. Most other switches lie within the spread of three seeds. Some are not meant to lower the loss: GQA and tying save memory, fused attention saves time and memory. And QK-norm, which tamed the scores at a rate of 0.03, changed no more than the seeds do at the ladder's rates.
 
 # %% tags=["hide-input"]
 for name in ("positions", "optimiser", "qk_norm", "network", "norm"):

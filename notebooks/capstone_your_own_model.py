@@ -769,7 +769,7 @@ for name, parts in {"all right": OURS, **BROKEN}.items():
     logits, _ = broken(parts)(story, weights, None, Notes())
     surprise[name] = F.cross_entropy(logits[:-1], story[1:], reduction="none")
 
-figure, axes = plt.subplots(figsize=(7.4, 3.9))
+figure, axes = plt.subplots(figsize=(7, 3.5))
 for (name, values), style in zip(
     surprise.items(), ["-", "--", "-.", ":"], strict=True
 ):

@@ -140,7 +140,7 @@ for name, measure in ways.items():
 #
 # ## Train
 #
-# The paper's schedule: up for 4 % of the training, then down as $1/\sqrt{\text{step}}$. Its peak is $1/\sqrt{E \cdot 4000}$ (exercise 6.2 at step 4,000). Mixed precision on every device, compiled on a GPU, and with a loss scale where products are in
+# The paper's schedule: up for 4 % of the training, then down as $1/\sqrt{\text{step}}$. The rate at step $t$ is $E^{-1/2} \min(t^{-1/2},\ t \cdot 4000^{-3/2})$, so its peak is $1/\sqrt{E \cdot 4000}$ at step 4,000. Mixed precision on every device, compiled on a GPU, and with a loss scale where products are in
 # float16.
 
 # %% tags=["nbval-ignore-output"]
@@ -167,14 +167,14 @@ print(f"BLEU of 100 test sentences: {translator.bleu(test):.1f}")
 # %% tags=["held"]
 assert history.smooth(5) < history.losses[0]
 
-# %% [markdown] tags=["exercise"] exercise="06.6"
-# ### Exercise 6.6 ★★ · A step with a loss scale (10 min)
+# %% [markdown] tags=["exercise"] exercise="06.8"
+# ### Exercise 6.8 ★★ · A step with a loss scale (10 min)
 #
 # The loss was multiplied by `scale` before the backward pass, so `gradient`, in float16, is `scale` times too large. Write `my_scaled_step(weight, gradient, scale, rate)`: one step of plain gradient descent on `weight`, in float32. If any number of the gradient is
 # infinite or not a number, the scale was too large: skip the step, and return the weight as it was.
 
 
-# %% tags=["stub"] exercise="06.6"
+# %% tags=["stub"] exercise="06.8"
 def my_scaled_step(weight, gradient, scale, rate):
     """Weight (…) in float32, gradient (…) in float16 -> the new weight."""
     true_size = ...  # in float32
@@ -183,14 +183,14 @@ def my_scaled_step(weight, gradient, scale, rate):
     return ...
 
 
-# %% [markdown] tags=["hint"] exercise="06.6"
+# %% [markdown] tags=["hint"] exercise="06.8"
 # First the type, then the division. `gradient / scale` in float16 makes small numbers 0 again: the very thing that the scale is there to prevent.
 
-# %% [markdown] tags=["hint"] exercise="06.6"
+# %% [markdown] tags=["hint"] exercise="06.8"
 # `torch.isfinite(x)` is False for ±inf and for NaN. `.all()` asks the whole tensor; one bad number spoils the step.
 
 
-# %% tags=["solution"] exercise="06.6"
+# %% tags=["solution"] exercise="06.8"
 def my_scaled_step(weight, gradient, scale, rate):
     """Weight (…) in float32, gradient (…) in float16 -> the new weight."""
     true_size = gradient.float() / scale
@@ -199,8 +199,43 @@ def my_scaled_step(weight, gradient, scale, rate):
     return weight - rate * true_size
 
 
-# %% tags=["check"] exercise="06.6"
-check("06.6", my_scaled_step)
+# %% tags=["check"] exercise="06.8"
+check("06.8", my_scaled_step)
+
+# %% [markdown] tags=["exercise"] exercise="06.9"
+# ### Exercise 6.9 ★★ · Label smoothing (10 min)
+#
+# The loss of this training, by hand. Write `my_smoothed_losses(logits, target, epsilon)`: logits $(N, V)$, right words $(N,)$, one loss per word $(N,)$. The wished distribution has $\varepsilon / V$ on every word and $1 - \varepsilon$ more on the right one. The loss is the cross-entropy with it,
+# $-\sum_v \text{wish}_v \log p_v$.
+
+
+# %% tags=["stub"] exercise="06.9"
+def my_smoothed_losses(logits, target, epsilon):
+    """(N, V), (N,) -> (N,)"""
+    log_p = ...  # (N, V)
+    right = ...  # (N,): log p of the right words
+    everybody = ...  # (N,): the mean of log p over all words
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="06.9"
+# Split the sum: $(1 - \varepsilon)$ times the right word's $\log p$, and $\varepsilon$ times the *mean* of all $\log p$.
+
+# %% [markdown] tags=["hint"] exercise="06.9"
+# `log_p.gather(-1, target[:, None])` picks one entry per row, shape $(N, 1)$. `logits.log_softmax(-1)` is safer than `softmax` and then `log`.
+
+
+# %% tags=["solution"] exercise="06.9"
+def my_smoothed_losses(logits, target, epsilon):
+    """(N, V), (N,) -> (N,)"""
+    log_p = logits.log_softmax(dim=-1)  # (N, V)
+    right = log_p.gather(-1, target[:, None])[:, 0]  # (N,)
+    everybody = log_p.mean(dim=-1)  # (N,)
+    return -((1 - epsilon) * right + epsilon * everybody)
+
+
+# %% tags=["check"] exercise="06.9"
+check("06.9", my_smoothed_losses)
 
 # %% [markdown]
 # ## Your turn

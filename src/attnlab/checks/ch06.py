@@ -1,7 +1,6 @@
-"""Chapter 6, the Transformer: what its six exercises must satisfy, and what mistakes are called.
+"""Chapter 6, the Transformer: what its exercises about masks, blocks and parameters must satisfy.
 
-Sizes are unequal everywhere, but for the first case of 06.5: there all widths agree, so that a
-forgotten matrix still gives a result to recognise it by.
+The others, about decoding and training, are in ch06_decoding.py. Sizes are unequal everywhere.
 """
 
 from __future__ import annotations
@@ -9,400 +8,243 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnlab.checks.answer import OVERFLOWS, Answer
-from attnlab.checks.ch06_suspects import (
-    CACHED,
-    LAYER_NORM,
-    NUCLEUS,
-    RATES,
-    SCALED,
-    SMOOTHED,
-    cached,
-    layer_norm,
-    nucleus,
-    rates,
-    scaled,
-    smoothed,
+from attnlab.checks import ch06_decoding  # noqa: F401  (its exercises register themselves)
+from attnlab.checks.answer import Answer
+from attnlab.checks.ch06_blocks import (
+    CUT,
+    DECODER,
+    ENCODER,
+    MASK,
+    MENDED,
+    PARAMETERS,
+    decoder_block,
+    encoder_block,
+    mask,
+    mended,
+    parameters,
 )
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.compare import a_kind_of, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 
 # 06.1 ────────────────────────────────────────────────────────────────────────────────────────────
 
-layer_norm_by_hand = Exercise(
+two_masks = Exercise(
     "06.1",
-    title="LayerNorm by hand",
-    call="my_layer_norm(x, gain, shift, eps)",
-    returns="a tensor of the shape of x",
-    reference=layer_norm,
-    suspects=LAYER_NORM,
-    lesson="Mean and variance of each token's own features; no other token has a say.",
+    title="Two masks in one",
+    call="my_mask(lengths, size)",
+    returns="a bool mask of shape (B, 1, L, L)",
+    reference=mask,
+    suspects=MASK,
+    lesson="A key must be in the past and real: two bool masks meet in `&`.",
 )
 
 
-def norm_case(*front: int, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor, float]:
-    return numbers(*front, 4) * 2 + 1, numbers(4, seed=1), numbers(4, seed=2), eps
+@two_masks.property
+def there_is_a_row_for_each_query_and_a_column_for_each_key(answer: Answer) -> None:
+    answer(torch.tensor([3, 2]), 3)
 
 
-@layer_norm_by_hand.property
-def the_shape_stays(answer: Answer) -> None:
-    answer(*norm_case(3))
-
-
-@layer_norm_by_hand.property
-def the_numbers_are_those_of_the_formula(answer: Answer) -> None:
+@two_masks.property
+def only_real_words_of_the_past_are_seen(answer: Answer) -> None:
     answer.must_match(
-        *norm_case(3), likely="Mean and variance over the last axis, `keepdim=True`, eps inside √."
+        torch.tensor([4, 2]), 4, likely="Row i, column j: True if j ≤ i and j < length."
     )
 
 
-@layer_norm_by_hand.property
-def eps_is_added_to_the_variance(answer: Answer) -> None:
-    answer.must_match(*norm_case(3, eps=0.5))
+@two_masks.property
+def any_batch(answer: Answer) -> None:
+    answer.must_match(torch.tensor([1, 5, 3]), 5)
 
 
-@layer_norm_by_hand.property
-def a_batch_may_come_first(answer: Answer) -> None:
-    answer.must_match(*norm_case(2, 3))
-    answer.must_match(*norm_case(2, 5, 3))
-
-
-@layer_norm_by_hand.property
-def a_constant_token_is_no_problem(answer: Answer) -> None:
-    answer.must_match(torch.full((2, 4), 3.0), torch.ones(4), torch.zeros(4), 1e-5)
-
-
-@layer_norm_by_hand.draws
-def tokens_gain_and_shift(draw: Draw) -> tuple[Tensor, Tensor, Tensor, float]:
-    width = draw.size(1, 9)
-    x = draw.numbers(*draw.front(), width, spread=draw.choice([1.0, 0.01, 100.0]))
-    x = x + draw.choice([0.0, 2.0])
-    return x, draw.numbers(width), draw.numbers(width), draw.choice([1e-5, 1e-3, 0.5])
+@two_masks.draws
+def lengths_and_a_size(draw: Draw) -> tuple[Tensor, int]:
+    size = draw.size(1, 7)
+    return draw.whole(1, size + 1, draw.size(1, 5)), size
 
 
 # 06.2 ────────────────────────────────────────────────────────────────────────────────────────────
 
-warm_up_rates = Exercise(
+LIKELY = "Two times: norm, sublayer, add to the stream."
+
+block_by_hand = Exercise(
     "06.2",
-    title="Warm up, then cool down",
-    call="my_rates(steps, width, warm_up)",
-    returns="one rate a step, shape (N,)",
-    reference=rates,
-    suspects=RATES,
-    lesson="Two curves that meet at step = warm_up, and the lower one counts.",
+    title="An encoder block",
+    call="my_encoder_block(x, w, w1, w2)",
+    returns="the stream after the block, in the shape of x",
+    reference=encoder_block,
+    suspects=ENCODER,
+    lesson="Two additions to the stream, and each sublayer reads it through a LayerNorm.",
 )
 
 
-@warm_up_rates.property
-def there_is_one_rate_for_each_step(answer: Answer) -> None:
-    answer(torch.arange(1, 8), 512, 4)
+def block_case(*front: int, length: int = 4, width: int = 3, hidden: int = 5) -> tuple[Tensor, ...]:
+    return (
+        numbers(*front, length, width) * 2,
+        numbers(3, width, width, seed=1),
+        numbers(width, hidden, seed=2),
+        numbers(hidden, width, seed=3),
+    )
 
 
-@warm_up_rates.property
-def the_way_up_is_a_straight_line(answer: Answer) -> None:
-    answer.must_match(torch.arange(1, 4), 64, 10, likely="step · warm_up^−1.5 / √width.")
+@block_by_hand.property
+def the_stream_keeps_its_shape(answer: Answer) -> None:
+    answer(*block_case())
 
 
-@warm_up_rates.property
-def the_way_down_is_one_over_the_root(answer: Answer) -> None:
-    answer.must_match(torch.tensor([10, 40, 90]), 64, 10, likely="1/√(width · step) from there on.")
+@block_by_hand.property
+def it_is_two_additions(answer: Answer) -> None:
+    answer.must_match(*block_case(), likely=LIKELY)
 
 
-@warm_up_rates.property
-def the_paper_s_numbers(answer: Answer) -> None:
-    answer.must_match(torch.tensor([1, 2000, 4000, 100_000]), 512, 4000)
+@block_by_hand.property
+def sublayers_that_say_nothing_change_nothing(answer: Answer) -> None:
+    x, w, w1, w2 = block_case()
+    answer.must_match(x, w * 0, w1, w2 * 0, likely="With f = 0 a block is the identity.")
 
 
-@warm_up_rates.draws
-def steps_width_and_warm_up(draw: Draw) -> tuple[Tensor, int, int]:
-    warm_up = draw.size(1, 30)
-    steps = torch.cat([draw.whole(1, 200, draw.size(0, 6)), torch.tensor([warm_up])])
-    return steps, draw.size(1, 64), warm_up
+@block_by_hand.property
+def a_batch_may_stand_in_front(answer: Answer) -> None:
+    answer.must_match(*block_case(2, length=5, width=4, hidden=7), likely=LIKELY)
+
+
+@block_by_hand.draws
+def a_stream_and_matrices(draw: Draw) -> tuple[Tensor, ...]:
+    front, (length, width, hidden) = draw.front(), draw.sizes(3, 2)
+    return (
+        draw.numbers(*front, length, width, spread=draw.choice([1.0, 1.0, 10.0])),
+        draw.numbers(3, width, width),
+        draw.numbers(width, hidden),
+        draw.numbers(hidden, width),
+    )
 
 
 # 06.3 ────────────────────────────────────────────────────────────────────────────────────────────
 
-label_smoothing = Exercise(
+decoder_by_hand = Exercise(
     "06.3",
-    title="Label smoothing",
-    call="my_smoothed_losses(logits, target, epsilon)",
-    returns="one loss a word, shape (N,)",
-    reference=smoothed,
-    suspects=SMOOTHED,
-    lesson="(1 − ε) on the right word and ε spread over all: the model is told never to be sure.",
+    title="A decoder block",
+    call="my_decoder_block(y, encoded, w, u, w1, w2)",
+    returns="the target's stream after the block, in the shape of y",
+    reference=decoder_block,
+    suspects=DECODER,
+    lesson="Look back, look at the source, think: three additions to the target's stream.",
 )
 
 
-def loss_case(words: int = 5, count: int = 3) -> tuple[Tensor, Tensor]:
-    return numbers(count, words, spread=2), torch.arange(count) * 2 % words
+def decoder_case(
+    *front: int, length: int = 4, source: int = 5, width: int = 3
+) -> tuple[Tensor, ...]:
+    y, w, w1, w2 = block_case(*front, length=length, width=width, hidden=7)
+    encoded = numbers(*front, source, width, seed=4) * 2 + 1
+    return y, encoded, w, numbers(3, width, width, seed=5), w1, w2
 
 
-@label_smoothing.property
-def there_is_one_loss_for_each_word(answer: Answer) -> None:
-    answer(*loss_case(), 0.1)
+@decoder_by_hand.property
+def the_target_keeps_its_shape(answer: Answer) -> None:
+    answer(*decoder_case())
 
 
-@label_smoothing.property
-def without_smoothing_it_is_cross_entropy(answer: Answer) -> None:
-    answer.must_match(*loss_case(), 0.0, likely="With ε = 0: minus the log-probability of target.")
+@decoder_by_hand.property
+def it_is_three_additions(answer: Answer) -> None:
+    answer.must_match(
+        *decoder_case(), likely="Three times: norm, sublayer, add. The second reads `encoded`."
+    )
 
 
-@label_smoothing.property
-def with_smoothing_every_word_has_a_share(answer: Answer) -> None:
-    answer.must_match(*loss_case(), 0.3, likely="(1 − ε) of the right word, ε of the mean of all.")
+@decoder_by_hand.property
+def other_lengths_and_a_batch(answer: Answer) -> None:
+    answer.must_match(*decoder_case(2, length=3, source=6, width=4))
 
 
-@label_smoothing.property
-def any_number_of_words(answer: Answer) -> None:
-    answer.must_match(*loss_case(11, 4), 0.1)
-
-
-@label_smoothing.property
-def huge_logits_do_not_overflow(answer: Answer) -> None:
-    logits, target = loss_case()
-    try:
-        answer.must_match(logits * 100, target, 0.1)
-    except Mistake as mistake:
-        raise Mistake(
-            mistake.seen,
-            likely="The softmax rounds to 0 here, and log 0 is −inf: use `log_softmax`.",
-        ) from None
-
-
-@label_smoothing.draws
-def logits_targets_and_epsilon(draw: Draw) -> tuple[Tensor, Tensor, float]:
-    words, count = draw.size(1, 9), draw.size()
-    logits = draw.numbers(count, words, spread=draw.choice([1.0, 3.0, 200.0]))
-    return logits, draw.whole(0, words, count), draw.choice([0.0, 0.1, 0.4, 1.0])
+@decoder_by_hand.draws
+def two_streams_and_matrices(draw: Draw) -> tuple[Tensor, ...]:
+    front, (length, source, width, hidden) = draw.front(), draw.sizes(4, 2)
+    return (
+        draw.numbers(*front, length, width, spread=draw.choice([1.0, 1.0, 10.0])),
+        draw.numbers(*front, source, width) + draw.choice([0.0, 2.0]),
+        draw.numbers(3, width, width),
+        draw.numbers(3, width, width),
+        draw.numbers(width, hidden),
+        draw.numbers(hidden, width),
+    )
 
 
 # 06.4 ────────────────────────────────────────────────────────────────────────────────────────────
 
-nucleus_sampling = Exercise(
+three_bugs = Exercise(
     "06.4",
-    title="The nucleus",
-    call="my_top_p(probabilities, p)",
-    returns="probabilities of the shape given",
-    reference=nucleus,
-    suspects=NUCLEUS,
-    lesson="A sure model keeps few words and an unsure one many: that is the point of top-p.",
+    title="Find the bugs: a block that does not learn",
+    call="my_mended_block(x, w, w1, w2)",
+    returns="the stream after the block, in the shape of x",
+    reference=mended,
+    suspects=MENDED,
+    lesson="The softmax shares out over keys, the stream is kept, and gradients reach everything.",
 )
 
-SHARES = torch.tensor([0.1, 0.4, 0.05, 0.25, 0.2])
+
+@three_bugs.property
+def it_still_runs(answer: Answer) -> None:
+    answer(*block_case())
 
 
-@nucleus_sampling.property
-def the_shape_stays_as_given(answer: Answer) -> None:
-    answer(SHARES, 0.7)
+@three_bugs.property
+def the_numbers_are_those_of_a_block(answer: Answer) -> None:
+    answer.must_match(*block_case(length=5), likely="Compare it line by line with exercise 6.2.")
+    answer.must_match(*block_case(2, length=3, width=4, hidden=6))
 
 
-@nucleus_sampling.property
-def the_kept_words_add_up_to_one(answer: Answer) -> None:
-    total = answer(SHARES, 0.7).sum()
-    if not close(total, torch.tensor(1.0)):
-        raise Mistake(f"The result adds up to {total:.2f}, not to 1.", likely="Divide by the sum.")
+@three_bugs.property
+def every_matrix_learns(answer: Answer) -> None:
+    try:
+        answer.gradients_must_match(*block_case())
+    except Mistake as mistake:
+        raise Mistake(mistake.seen, likely=CUT) from None
 
 
-@nucleus_sampling.property
-def the_smallest_set_that_reaches_p(answer: Answer) -> None:
-    answer.must_match(
-        SHARES, 0.7, likely="Likeliest first: 0.4, 0.25 and 0.2 are needed to reach 0.7."
-    )
-    answer.must_match(SHARES, 0.3, likely="0.4 alone reaches 0.3.")
-
-
-@nucleus_sampling.property
-def the_likeliest_word_always_stays(answer: Answer) -> None:
-    answer.must_match(SHARES, 0.01)
-
-
-@nucleus_sampling.property
-def rows_are_cut_on_their_own(answer: Answer) -> None:
-    answer.must_match(numbers(3, 6).softmax(-1), 0.8)
-    answer.must_match((numbers(2, 3, 7) * 2).softmax(-1), 0.6)
-
-
-@nucleus_sampling.draws
-def probabilities_and_p(draw: Draw) -> tuple[Tensor, float]:
-    """In sixteenths and thirty-seconds at times, so that a sum can meet p exactly."""
-    if draw.chance(0.4):
-        shares = torch.tensor(draw.dice.sample([1.0, 2.0, 3.0, 4.0, 6.0], 5)) / 16
-        draw.note = "Here a sum meets p exactly: that reaches p, and no further word is needed."
-        return shares, draw.choice([4, 6, 7, 10, 13, 15]) / 16
-    p = draw.choice([0.3, 0.55, 0.8, 0.9, 0.97, 1e-6])
-    return draw.numbers(*draw.front(), draw.size(1, 9), spread=2).softmax(-1), p
-
-
-@nucleus_sampling.property
-def all_of_the_probability(answer: Answer) -> None:
-    answer.must_match(
-        torch.tensor([0.5, 0.25, 0.125, 0.125]), 1.0, likely="With p = 1 every word is needed."
-    )
-    many = numbers(1000, seed=3).softmax(-1)
-    kept = answer(many, 1.0).float()
-    if not torch.allclose(kept, many, atol=0.002) or not close(kept.sum(), torch.tensor(1.0)):
-        raise Mistake(
-            f"With a thousand words and p = 1, {int((kept == 0).sum())} of them got 0, and the "
-            f"others add up to {kept.sum():.3f}.",
-            likely="Rounding may leave the sum of all just below 1. All words stay here.",
-        )
-
-
-@nucleus_sampling.property
-def of_equal_words_no_more_than_needed(answer: Answer) -> None:
-    for shares, p, count in (([0.25] * 4, 0.5, 2), ([0.125] * 8, 0.3, 3), ([0.5, 0.5], 0.1, 1)):
-        seen = answer(torch.tensor(shares), p)
-        kept = int((seen > 0).sum())
-        if kept != count or not close(seen.sum(), torch.tensor(1.0)):
-            raise Mistake(
-                f"Of {len(shares)} words with {shares[0]} each, {count} reach p = {p}, but "
-                f"{kept} were kept.",
-                likely="Words that are equally likely are still counted one by one.",
-            )
+@three_bugs.draws
+def any_stream(draw: Draw) -> tuple[Tensor, ...]:
+    return a_stream_and_matrices(draw)
 
 
 # 06.5 ────────────────────────────────────────────────────────────────────────────────────────────
 
-cached_attention = Exercise(
+predicted = Exercise(
     "06.5",
-    title="One step with a cache",
-    call="my_cached_attention(x, past_k, past_v, w_q, w_k, w_v)",
-    returns="one output for the newest token, shape (…, 1, Dv)",
-    reference=cached,
-    suspects=CACHED,
-    lesson="One token is projected and S + 1 are looked at: a step costs S, not S².",
+    title="Predict, then run: how many numbers?",
+    call="my_count(words, source_words, width, blocks)",
+    returns="a number of parameters",
+    reference=parameters,
+    suspects=PARAMETERS,
+    lesson="12E² and 16E² a block, and the tables of words: the rest is small change.",
 )
 
 
-def cache_case(
-    *front: int, past: int = 4, width: int = 3, key: int = 3, value: int = 3
-) -> tuple[Tensor, ...]:
-    return (
-        numbers(*front, 1, width),
-        numbers(*front, past, key, seed=1),
-        numbers(*front, past, value, seed=2),
-        numbers(width, key, seed=3),
-        numbers(width, key, seed=4),
-        numbers(width, value, seed=5),
-    )
+def one_number(answer: Answer, *given: int) -> None:
+    """A plain number, or a tensor without axes; then the right one."""
+    seen = answer(*given)
+    if isinstance(seen, Tensor) and seen.dim():
+        raise Mistake(f"`{answer.name}` returned {a_kind_of(seen)}, expected one number.")
+    answer.must_match(*given)
 
 
-@cached_attention.property
-def there_is_one_output(answer: Answer) -> None:
-    answer(*cache_case())
+@predicted.property
+def the_model_of_this_chapter(answer: Answer) -> None:
+    one_number(answer, 550, 450, 64, 2)
 
 
-@cached_attention.property
-def it_is_the_last_row_of_full_attention(answer: Answer) -> None:
-    answer.must_match(
-        *cache_case(), likely="Project x three times, append key and value to the past, attend."
-    )
+@predicted.property
+def the_tables_alone(answer: Answer) -> None:
+    answer.must_match(100, 70, 16, 0, likely="Without blocks: two tables and two LayerNorms.")
 
 
-@cached_attention.property
-def widths_may_differ(answer: Answer) -> None:
-    answer.must_match(*cache_case(past=6, width=5, key=2, value=4))
+@predicted.property
+def one_block_more(answer: Answer) -> None:
+    answer.must_match(100, 70, 16, 1)
+    answer.must_match(31, 17, 8, 3)
 
 
-@cached_attention.property
-def the_past_may_be_empty(answer: Answer) -> None:
-    answer.must_match(*cache_case(past=0))
-
-
-@cached_attention.property
-def a_batch_comes_first(answer: Answer) -> None:
-    answer.must_match(*cache_case(2, past=5, width=4, key=3, value=6))
-
-
-@cached_attention.property
-def large_scores_do_not_overflow(answer: Answer) -> None:
-    x, past_k, past_v, w_q, w_k, w_v = cache_case(2)
-    answer.must_survive(x, past_k, past_v, 1000 * w_q, w_k, w_v, likely=OVERFLOWS)
-
-
-@cached_attention.draws
-def a_token_and_a_past(draw: Draw) -> tuple[Tensor, ...]:
-    front, (width, key, value), past = draw.front(), draw.sizes(3), draw.size(0, 6)
-    return (
-        draw.numbers(*front, 1, width, spread=draw.choice([1.0, 1.0, 40.0])),
-        draw.numbers(*front, past, key),
-        draw.numbers(*front, past, value),
-        draw.numbers(width, key),
-        draw.numbers(width, key),
-        draw.numbers(width, value),
-    )
-
-
-# 06.6, in the GPU notebook ───────────────────────────────────────────────────────────────────────
-
-scaled_step = Exercise(
-    "06.6",
-    title="A step with a loss scale",
-    call="my_scaled_step(weight, gradient, scale, rate)",
-    returns="the new weight, in float32 and in the shape of the old one",
-    reference=scaled,
-    suspects=SCALED,
-    lesson="Scale up where small numbers vanish, scale down where they do not, skip overflows.",
-)
-
-
-def scaled_case(*shape: int, scale: float = 8.0) -> tuple[Tensor, Tensor, float, float]:
-    return numbers(*shape), (numbers(*shape, seed=1) * scale).half(), scale, 0.1
-
-
-@scaled_step.property
-def the_weight_keeps_its_shape_and_type(answer: Answer) -> None:
-    answer(*scaled_case(3))
-
-
-@scaled_step.property
-def the_step_has_the_true_size(answer: Answer) -> None:
-    answer.must_match(
-        *scaled_case(3), likely="Divide by the scale, times the rate, and go against the gradient."
-    )
-    answer.must_match(*scaled_case(2, 5, scale=64.0))
-
-
-@scaled_step.property
-def small_gradients_survive(answer: Answer) -> None:
-    """1e-4 fits into float16; divided by 2^16 it does not. The rate makes it visible."""
-    gradient = torch.tensor([1e-4, -2e-4, 3e-4]).half()
-    answer.must_match(numbers(3), gradient, 2.0**16, 1e8)
-
-
-@scaled_step.property
-def an_overflow_skips_the_step(answer: Answer) -> None:
-    for bad in (torch.inf, -torch.inf, torch.nan):
-        weight, gradient, scale, rate = scaled_case(4)
-        gradient[2] = bad
-        answer.must_match(
-            weight, gradient, scale, rate, likely="One bad number, and the weight stays as it was."
-        )
-
-
-@scaled_step.property
-def the_weight_is_in_float32(answer: Answer) -> None:
-    seen = answer(*scaled_case(3))
-    if seen.dtype != torch.float32:
-        short = str(seen.dtype).removeprefix("torch.")
-        raise Mistake(f"The new weight is in {short}, expected float32.")
-
-
-@scaled_step.draws
-def a_weight_and_a_gradient(draw: Draw) -> tuple[Tensor, Tensor, float, float]:
-    shape, scale = [draw.size() for _ in range(draw.size(1, 3))], draw.choice([1.0, 8.0, 1024.0])
-    gradient = draw.numbers(*shape) * scale
-    if draw.chance(0.3):
-        draw.note = "All gradients are large, but finite: no overflow, so the step is made."
-        gradient = 20_000 + 40_000 * draw.mask(*shape).float()
-        scale = 2.0**14
-    elif draw.chance(0.3):
-        draw.note = "A gradient of 0 is a gradient like any other."
-        gradient = gradient * draw.mask(*shape)
-    elif draw.chance(0.4):
-        gradient.view(-1)[draw.dice.randrange(gradient.numel())] = draw.choice(
-            [torch.inf, -torch.inf, torch.nan]
-        )
-    return draw.numbers(*shape), gradient.half(), scale, draw.choice([0.1, 1.0])
+@predicted.draws
+def any_sizes(draw: Draw) -> tuple[int, ...]:
+    return draw.size(5, 900), draw.size(5, 700), draw.size(1, 40), draw.size(0, 9)

@@ -1,4 +1,4 @@
-"""Chapter 6: the mistakes we know, as the words a learner reads and the wrong answer itself."""
+"""Chapter 6, decoding and training: the mistakes we know, their words and the wrong answers."""
 
 from __future__ import annotations
 
@@ -8,160 +8,7 @@ from torch import Tensor
 from attnlab.attention import weights
 from attnlab.checks.exercise import Suspects
 
-# 06.1
-
-
-def norm_over(axes: tuple[int, ...], x: Tensor, eps: float) -> Tensor:
-    mean = x.mean(axes, keepdim=True)
-    return (x - mean) / torch.sqrt(x.var(axes, correction=0, keepdim=True) + eps)
-
-
-def layer_norm(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:
-    """The right one."""
-    return norm_over((-1,), x, eps) * gain + shift
-
-
-def deviations(x: Tensor) -> Tensor:
-    return x - x.mean(-1, keepdim=True)
-
-
-LAYER_NORM: Suspects = [
-    (
-        "Gain and shift are missing: multiply by the gain and add the shift at the end.",
-        lambda x, gain, shift, eps: norm_over((-1,), x, eps),
-    ),
-    (
-        "The shift is missing: add it at the end.",
-        lambda x, gain, shift, eps: norm_over((-1,), x, eps) * gain,
-    ),
-    (
-        "The mean runs over the tokens (axis −2), which is BatchNorm's direction. LayerNorm takes "
-        "the features of one token, the last axis.",
-        lambda x, gain, shift, eps: norm_over((-2,), x, eps) * gain + shift,
-    ),
-    (
-        "One mean for the whole tensor: every token needs its own, over the last axis with "
-        "`keepdim=True`.",
-        lambda x, gain, shift, eps: norm_over(tuple(range(x.dim())), x, eps) * gain + shift,
-    ),
-    (
-        "The variance is divided by E − 1. LayerNorm divides by E: `var(-1, correction=0)`.",
-        lambda x, gain, shift, eps: (
-            deviations(x) / torch.sqrt(x.var(-1, keepdim=True) + eps) * gain + shift
-        ),
-    ),
-    (
-        "This divides by the variance itself: take its square root.",
-        lambda x, gain, shift, eps: (
-            deviations(x) / (x.var(-1, correction=0, keepdim=True) + eps) * gain + shift
-        ),
-    ),
-    (
-        "The epsilon stands outside of the square root: add it to the variance first.",
-        lambda x, gain, shift, eps: (
-            deviations(x) / (x.std(-1, correction=0, keepdim=True) + eps) * gain + shift
-        ),
-    ),
-    (
-        "The mean is not subtracted. (Without it you have something like RMSNorm, chapter 10.)",
-        lambda x, gain, shift, eps: (
-            x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps) * gain + shift
-        ),
-    ),
-]
-
-# 06.2
-
-
-def rates(steps: Tensor, width: int, warm_up: int) -> Tensor:
-    """The right one."""
-    steps = steps.float()
-    return width**-0.5 * torch.minimum(steps**-0.5, steps * warm_up**-1.5)
-
-
-RATES: Suspects = [
-    (
-        "This is the larger of the two branches: the rate follows the smaller one, `minimum`.",
-        lambda steps, width, warm_up: (
-            width**-0.5 * torch.maximum(steps.float() ** -0.5, steps.float() * warm_up**-1.5)
-        ),
-    ),
-    (
-        "The factor 1/√width is missing: wide models want smaller steps.",
-        lambda steps, width, warm_up: rates(steps, 1, warm_up),
-    ),
-    (
-        "This is only the way down, 1/√step: the warm-up is missing.",
-        lambda steps, width, warm_up: width**-0.5 * steps.float() ** -0.5,
-    ),
-    (
-        "This is only the way up: after the warm-up the rate must fall as 1/√step.",
-        lambda steps, width, warm_up: width**-0.5 * steps.float() * warm_up**-1.5,
-    ),
-    (
-        "The way up is step / warm_up. To meet 1/√step at its end it must be step · warm_up^−1.5.",
-        lambda steps, width, warm_up: (
-            width**-0.5 * torch.minimum(steps.float() ** -0.5, steps.float() / warm_up)
-        ),
-    ),
-]
-
-# 06.3
-
-
-def smoothed(logits: Tensor, target: Tensor, epsilon: float) -> Tensor:
-    """The right one."""
-    log_p = logits.log_softmax(-1)
-    right = log_p.gather(-1, target[:, None])[:, 0]
-    return -((1 - epsilon) * right + epsilon * log_p.mean(-1))
-
-
-SMOOTHED: Suspects = [
-    (
-        "This is the plain cross-entropy: epsilon does nothing in it.",
-        lambda logits, target, epsilon: smoothed(logits, target, 0.0),
-    ),
-    (
-        "The sign is turned round: a loss is minus a log-probability.",
-        lambda logits, target, epsilon: -smoothed(logits, target, epsilon),
-    ),
-    (
-        "The two weights are swapped: 1 − ε belongs to the right word, ε is shared by all.",
-        lambda logits, target, epsilon: smoothed(logits, target, 1 - epsilon),
-    ),
-    (
-        "The second part is the sum over all words. ε is shared *out* among them: take the mean.",
-        lambda logits, target, epsilon: (
-            -(
-                (1 - epsilon) * logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
-                + epsilon * logits.log_softmax(-1).sum(-1)
-            )
-        ),
-    ),
-    (
-        "These are raw logits: make log-probabilities of them first, with `log_softmax`.",
-        lambda logits, target, epsilon: (
-            -((1 - epsilon) * logits.gather(-1, target[:, None])[:, 0] + epsilon * logits.mean(-1))
-        ),
-    ),
-    (
-        "The right word lacks its share of ε. The paper's target has ε/V on every word, the right "
-        "one included.",
-        lambda logits, target, epsilon: (
-            -(
-                (1 - epsilon) * logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
-                + epsilon
-                * (
-                    logits.log_softmax(-1).sum(-1)
-                    - logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
-                )
-                / (logits.shape[-1] - 1)
-            )
-        ),
-    ),
-]
-
-# 06.4
+# 06.6
 
 
 def cut(probabilities: Tensor, keep: Tensor, order: Tensor, again: bool = True) -> Tensor:
@@ -235,7 +82,7 @@ NUCLEUS: Suspects = [
     ),
 ]
 
-# 06.5
+# 06.7
 
 Matrices = tuple[Tensor, Tensor, Tensor]
 
@@ -297,7 +144,7 @@ CACHED: Suspects = [
     ),
 ]
 
-# 06.6
+# 06.8
 
 
 def scaled(weight: Tensor, gradient: Tensor, scale: float, rate: float) -> Tensor:
@@ -355,5 +202,60 @@ SCALED: Suspects = [
     (
         "NaN gets through: `isfinite` is False for it as well as for ±inf.",
         misses_nan,
+    ),
+]
+
+# 06.9
+
+
+def smoothed(logits: Tensor, target: Tensor, epsilon: float) -> Tensor:
+    """The right one."""
+    log_p = logits.log_softmax(-1)
+    right = log_p.gather(-1, target[:, None])[:, 0]
+    return -((1 - epsilon) * right + epsilon * log_p.mean(-1))
+
+
+SMOOTHED: Suspects = [
+    (
+        "This is the plain cross-entropy: epsilon does nothing in it.",
+        lambda logits, target, epsilon: smoothed(logits, target, 0.0),
+    ),
+    (
+        "The sign is turned round: a loss is minus a log-probability.",
+        lambda logits, target, epsilon: -smoothed(logits, target, epsilon),
+    ),
+    (
+        "The two weights are swapped: 1 − ε belongs to the right word, ε is shared by all.",
+        lambda logits, target, epsilon: smoothed(logits, target, 1 - epsilon),
+    ),
+    (
+        "The second part is the sum over all words. ε is shared *out* among them: take the mean.",
+        lambda logits, target, epsilon: (
+            -(
+                (1 - epsilon) * logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
+                + epsilon * logits.log_softmax(-1).sum(-1)
+            )
+        ),
+    ),
+    (
+        "These are raw logits: make log-probabilities of them first, with `log_softmax`.",
+        lambda logits, target, epsilon: (
+            -((1 - epsilon) * logits.gather(-1, target[:, None])[:, 0] + epsilon * logits.mean(-1))
+        ),
+    ),
+    (
+        "The right word lacks its share of ε. The paper's target has ε/V on every word, the right "
+        "one included.",
+        lambda logits, target, epsilon: (
+            -(
+                (1 - epsilon) * logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
+                + epsilon
+                * (
+                    logits.log_softmax(-1).sum(-1)
+                    - logits.log_softmax(-1).gather(-1, target[:, None])[:, 0]
+                )
+                / (logits.shape[-1] - 1)
+            )
+        ),
     ),
 ]

@@ -3,29 +3,56 @@
 import math
 
 import torch
+import torch.nn.functional as F
+
+from attnlab.attention import attention
 
 
-def my_layer_norm(x, gain, shift, eps):
-    """(..., E) -> (..., E)"""
-    mean = x.mean(-1, keepdim=True)  # (..., 1)
-    variance = x.var(-1, correction=0, keepdim=True)  # (..., 1)
-    return (x - mean) / torch.sqrt(variance + eps) * gain + shift
+def my_mask(lengths, size):
+    """(B,) -> (B, 1, L, L), True = may attend."""
+    place = torch.arange(size)  # (L,)
+    past = place <= place[:, None]  # (L, L): key j, query i
+    real = place < lengths[:, None]  # (B, L)
+    return past & real[:, None, None]
 
 
-def my_rates(steps, width, warm_up):
-    """Step numbers (N,) -> learning rates (N,)."""
-    steps = steps.float()
-    down = steps**-0.5  # (N,)
-    up = steps * warm_up**-1.5  # (N,)
-    return width**-0.5 * torch.minimum(down, up)
+def my_encoder_block(x, w, w1, w2):
+    """(..., L, E) -> (..., L, E)"""
+    h = F.layer_norm(x, x.shape[-1:])
+    x = x + attention(h @ w[0], h @ w[1], h @ w[2])
+    h = F.layer_norm(x, x.shape[-1:])
+    return x + torch.relu(h @ w1) @ w2
 
 
-def my_smoothed_losses(logits, target, epsilon):
-    """(N, V), (N,) -> (N,)"""
-    log_p = logits.log_softmax(dim=-1)  # (N, V)
-    right = log_p.gather(-1, target[:, None])[:, 0]  # (N,)
-    everybody = log_p.mean(dim=-1)  # (N,)
-    return -((1 - epsilon) * right + epsilon * everybody)
+def my_decoder_block(y, encoded, w, u, w1, w2):
+    """(..., T, E), (..., S, E) -> (..., T, E)"""
+    h = F.layer_norm(y, y.shape[-1:])
+    y = y + attention(h @ w[0], h @ w[1], h @ w[2], causal=True)
+    h = F.layer_norm(y, y.shape[-1:])
+    y = y + attention(h @ u[0], encoded @ u[1], encoded @ u[2])
+    h = F.layer_norm(y, y.shape[-1:])
+    return y + torch.relu(h @ w1) @ w2
+
+
+def my_mended_block(x, w, w1, w2):
+    """(..., L, E) -> (..., L, E)"""
+    h = F.layer_norm(x, x.shape[-1:])
+    q, k, v = h @ w[0], h @ w[1], h @ w[2]
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    x = x + scores.softmax(dim=-1) @ v
+    h = F.layer_norm(x, x.shape[-1:])
+    return x + torch.relu(h @ w1) @ w2
+
+
+def my_count(words, source_words, width, blocks):
+    """How many numbers a Transformer learns."""
+    tables = (words + source_words) * width
+    attention = 4 * width**2 + 4 * width
+    network = 8 * width**2 + 5 * width
+    norm = 2 * width
+    encoder = attention + network + 2 * norm
+    decoder = 2 * attention + network + 3 * norm
+    return tables + blocks * (encoder + decoder) + 2 * norm
 
 
 def my_top_p(probabilities, p):
@@ -52,3 +79,11 @@ def my_scaled_step(weight, gradient, scale, rate):
     if not true_size.isfinite().all():
         return weight
     return weight - rate * true_size
+
+
+def my_smoothed_losses(logits, target, epsilon):
+    """(N, V), (N,) -> (N,)"""
+    log_p = logits.log_softmax(dim=-1)  # (N, V)
+    right = log_p.gather(-1, target[:, None])[:, 0]  # (N,)
+    everybody = log_p.mean(dim=-1)  # (N,)
+    return -((1 - epsilon) * right + epsilon * everybody)

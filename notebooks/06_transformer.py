@@ -32,15 +32,19 @@ from torch import nn
 from attnlab import assets, figures, metrics, palette, training
 from attnlab.attention import attention
 from attnlab.checks import check
-from attnlab.data import PAD, Batch, batches, collate, shakespeare
+from attnlab.data import PAD, Batch, Pair, batches, collate, shakespeare
 from attnlab.data.english_french import EnglishFrench
+from attnlab.data.sequences import BOS
 from attnlab.inside.bertviz_translation import translation_view
 from attnlab.inside.rewired import Rewired
 from attnlab.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm
 from attnlab.layers.heads import MultiHead
+from attnlab.layers.norms import AddNorm
 from attnlab.layers.positions import sinusoidal
+from attnlab.models import seq2seq
 from attnlab.models.families import DecoderOnly
 from attnlab.models.from_torch import copy_stack
+from attnlab.models.seq2seq import Seq2Seq
 from attnlab.models.transformer import (
     Config,
     Decoder,
@@ -53,6 +57,7 @@ from attnlab.models.transformer import (
 )
 from attnlab.reproducible import seed
 from attnlab.training import Descent
+from attnlab.training.coverage import with_even_looks
 from attnlab.translator import Translator
 from attnlab.widgets import NormAxes, Quiz, TokenSampler, TransformerStepper
 from attnlab.widgets.diagram import Diagram, Matrix, Op, Step
@@ -572,66 +577,70 @@ with torch.no_grad():
 # %% [markdown]
 # That is why `eval()` matters: it switches the holes off. Forget it, and your model answers at random a little.
 #
-# What is it good for? Give the translator of part 5 only 2,000 sentences, so that there is something to learn by heart. `training/transformer_parts.py` recorded it, three seeds each. **Guess first:** which loss rises with dropout, which falls?
+# What is it good for? Give the translator of part 5 only 2,000 sentences, so that there is something to learn by heart, and make holes of $p = 0.2$ in nothing, in the weights, in the sublayers, in both. **Guess first:** which loss rises with dropout, which falls?
 
 # %% tags=["plumbing"]
-recorded = json.loads(assets.find("data/transformer_parts.json").read_text())
+corpus = EnglishFrench(longest=10)
+pairs = corpus.take(24_000)
+test = corpus.take(200, "test")
+source, target = corpus.vocabularies()
+known = collate(pairs[:200], source, target)
+exam = collate(test, source, target)
+config = Config(words=len(target), source_words=len(source))
 
 
-def runs(what, kind):
-    return [r for r in recorded if r["what"] == what and r["kind"] == kind]
+def with_holes(on_weights, on_sublayers):
+    """Train on few sentences; the losses on the way, and at the end."""
+    seed(0)
+    model = Transformer(config)
+    for module in model.modules():
+        if isinstance(module, MultiHead):
+            module.dropout = on_weights
+        elif isinstance(module, AddNorm):
+            module.dropout = on_sublayers
+    losses = lambda m: {"known": float(m.loss(known)), "new": float(m.loss(exam))}  # noqa: E731  # fmt: skip
+    history = training.fit(
+        model,
+        batches(pairs[:2000], source, target, size=32, seed=0),
+        steps=800,
+        descent=Descent(lr=4e-3),
+        listeners=(training.Evaluate(losses, every=50),),
+    )
+    found = {"curve": history.scores, **losses(model)}
+    found["translator"] = Translator(model, source, target)
+    found["bleu"] = found["translator"].bleu(test)
+    with torch.no_grad():
+        found["forgot"] = float(model.train().loss(exam))
+    return found
 
 
-def mean(rows, *path):
-    """The mean over the seeds of one number of each run."""
-    found = []
-    for row in rows:
-        for key in path:
-            row = row[key]
-        found.append(row)
-    return sum(found) / len(found)
-
-
-def spread(rows, key):
-    values = [row[key] for row in rows]
-    return f"{min(values):.1f}–{max(values):.1f}"
-
+HOLES = {"nothing": (0, 0), "weights": (0.2, 0), "sublayers": (0, 0.2), "both": (0.2, 0.2)}  # fmt: skip
+holes = {name: with_holes(*shares) for name, shares in HOLES.items()}
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Dropout: worse in training, better in the test
+# ## Dropout: two thousand sentences, holes in …
 
-# %% tags=["fragment", "hide-input"]
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.1), width_ratios=(3, 2))
-KINDS = {"none": "fixed context", "both 0.1": "transformer", "both 0.3": "attention"}  # fmt: skip
-for kind, colour in KINDS.items():
-    curves = [r["curve"] for r in runs("dropout", kind)]
-    steps = [point["step"] for point in curves[0]]
-    for side, style in (("train", "--"), ("test", "-")):
-        loss = [
-            sum(c[i][side] for c in curves) / 3 for i in range(len(steps))
-        ]
-        axes[0].plot(steps, loss, style, color=palette.colour(colour))
-    axes[0].plot([], [], color=palette.colour(colour), label=kind.replace("both", "dropout").replace("none", "no dropout"))  # fmt: skip
-axes[0].plot([], [], "--", color="grey", label="training sentences")
-axes[0].set(yscale="log", xlabel="step", ylabel="loss (nats)", ylim=(3e-3, 3))
-axes[0].legend(fontsize=11)
-NAMES = {"none": "none", "weights 0.1": "weights", "sublayers 0.1": "sublayers", "both 0.1": "both", "both 0.3": "both 0.3"}  # fmt: skip
-scores = [mean(runs("dropout", kind), "bleu") for kind in NAMES]
-bars = axes[1].barh(list(NAMES.values()), scores, color=palette.colour("transformer"))  # fmt: skip
-axes[1].bar_label(bars, fmt="%.1f", padding=3)
-axes[1].invert_yaxis()
-axes[1].set(title="BLEU, holes in …", xlim=(0, 118), xticks=[0, 50, 100])
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
+fig, ax = plt.subplots(figsize=(8, 3.3))
+for (name, found), colour in zip(holes.items(), ("fixed context", "convolution", "attention", "transformer")):  # fmt: skip
+    steps = [point["step"] for point in found["curve"]]
+    for side, style in (("known", ":"), ("new", "-")):
+        loss = [point[side] for point in found["curve"]]
+        ax.plot(steps, loss, style, color=palette.colour(colour))
+    ax.plot([], [], color=palette.colour(colour), label=name)
+ax.plot([], [], ":", color="grey", label="trained on")
+ax.set(yscale="log", xlabel="step", ylabel="loss (nats)", xlim=(0, 1010))
+ax.legend(loc="upper right", title="holes in")
 figures.show(
     fig,
-    alt="Left: loss on training and on test sentences while learning, without dropout and with two shares of it. Right: BLEU for dropout on nothing, on weights, on sublayers and on both.",
-    caption="Means of three seeds, 2,000 sentences, 2,000 steps. Dashed: sentences it was trained on. Solid: new ones.",
+    alt="Loss while learning from 2,000 sentences, with holes in nothing, in weights, in sublayers and in both: on sentences it is trained on, and on new ones.",
+    caption="Solid: new sentences. Dotted: sentences it was trained on. One seed.",
 )
 
 # %% tags=["nbval-ignore-output"]
-print(f"{'holes in':14}{'training':>9}{'test':>7}{'forgot eval()':>15}   BLEU, range of seeds")  # fmt: skip
-for kind in NAMES:
-    rows = runs("dropout", kind)
-    print(f"{kind:14}{mean(rows, 'train loss'):9.3f}{mean(rows, 'loss'):7.3f}{mean(rows, 'loss with holes'):15.3f}   {spread(rows, 'bleu')}")  # fmt: skip
+print("holes in     trained on     new    new, eval() forgotten   BLEU")
+for name, f in holes.items():
+    print(f"{name:12}{f['known']:11.3f}{f['new']:8.3f}{f['forgot']:24.3f}{f['bleu']:7.1f}")  # fmt: skip
 
 # %% [markdown]
 # @@DROPOUT@@
@@ -863,7 +872,7 @@ print("numbers saved by tying:", count(untied) - count(model), "= 500 · 64")
 # The library's stacks equal `nn.Transformer` on the same weights, in both orders of the norm. Torch wants its masks the other way round: True = must *not* attend.
 
 # %% tags=["deeper"]
-y = torch.randn(2, 3, E)
+x, y = torch.randn(2, 5, E), torch.randn(2, 3, E)
 real = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])  # (B, S)
 future = torch.ones(3, 3, dtype=torch.bool).triu(1)
 for norm in ("pre", "post"):
@@ -930,13 +939,8 @@ assert (
 #
 # The corpus of chapters 1 and 2: English sentences of 3 to 10 words, French, gold alignments. They are split by *structure*, so test sentences are built in ways never trained on. A batch is a rectangle, and its shorter sentences are padded. **Guess first:** how much of it is padding if the sentences come as they are?
 
+
 # %% tags=["plumbing"]
-corpus = EnglishFrench(longest=10)
-pairs = corpus.take(24_000)
-test = corpus.take(200, "test")
-source, target = corpus.vocabularies()
-
-
 def padded_share(chosen):
     """Which share of the source ids is padding, in batches of 32."""
     rows = [chosen[i : i + 32] for i in range(0, 3200, 32)]
@@ -990,60 +994,80 @@ for epsilon in (0.0, 0.1):
     print(f"ε = {epsilon}: right word {p[1]:.2f}, another {p[0]:.2f}")
 
 # %% [markdown]
-# And the translator, trained as above with ε = 0 and with the paper's 0.1, three seeds each? A model is **calibrated** if it is right as often as it says. **Guess first:** is it better calibrated with smoothing or without?
+# Now the translator: once more from the same start, with the paper's ε = 0.1. A model is **calibrated** if it is right as often as it says. **Guess first:** is it better calibrated with smoothing or without?
+
+# %% tags=["nbval-ignore-output"]
+seed(0)
+soft = Translator(Transformer(config), source, target)
+training.fit(
+    soft.model,
+    batches(pairs, source, target, size=32, seed=0),
+    loss=lambda batch: soft.model.loss(batch, label_smoothing=0.1),
+    steps=2000,
+    descent=Descent(lr=4e-3),
+)
+
+
+@torch.no_grad()
+def certainty(translator):
+    """Probability of the likeliest word, and whether it was right: (words,)."""
+    logits = translator.model(exam)
+    real = exam.target_out != PAD
+    sure, word = logits.softmax(-1)[real].max(-1)
+    return sure, word == exam.target_out[real]
+
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Label smoothing: is it right as often as it says?
+# ## Label smoothing: how sure is it, how often right?
 
-# %% tags=["fragment", "hide-input"]
-plain_runs, smooth_runs = runs("table", "transformer"), runs("smoothing", "smoothed")  # fmt: skip
-fig, ax = plt.subplots(figsize=(8, 3.2))
-ax.plot([0, 1], [0, 1], ":", color="grey", label="calibrated")
-for rows, name, colour, mark in (
-    (plain_runs, "ε = 0", "transformer", "o-"),
-    (smooth_runs, "ε = 0.1", "attention", "s--"),
-):
-    bins = {}
-    for row in rows:  # three seeds together
-        for number, sure, was in row["calibration"]["bins"]:
-            one = bins.setdefault(min(9, int(sure * 10)), [0, 0.0, 0.0])
-            one[0] += number
-            one[1] += number * sure
-            one[2] += number * was
-    points = [(s / n, w / n) for n, s, w in (bins[b] for b in sorted(bins)) if n >= 20]  # fmt: skip
-    ax.plot(*zip(*points), mark, color=palette.colour(colour), label=name)
-ax.set(xlabel="how sure it is", ylabel="how often it is right", xlim=(0.2, 1.02), ylim=(0, 1.05))  # fmt: skip
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
+TWO = {"ε = 0": (french, "transformer"), "ε = 0.1": (soft, "attention")}
+fig, ax = plt.subplots(figsize=(8, 2.9))
+for name, (translator, colour) in TWO.items():
+    sure, right = certainty(translator)
+    ax.hist(sure.tolist(), bins=50, range=(0.5, 1), alpha=0.75, color=palette.colour(colour), label=f"{name}: right {right.float().mean():.1%}")  # fmt: skip
+ax.set(xlabel="probability of the likeliest word", ylabel="words")
 ax.legend(loc="upper left")
 figures.show(
     fig,
-    alt="How often the likeliest word is right against its probability, with and without label smoothing, and the diagonal of a calibrated model.",
-    caption="All words of 400 test sentences, three seeds, in ten bins; bins of fewer than 20 words are left out.",
+    alt="Histograms of the probability of the likeliest word on the test. Without smoothing nearly all lie at 1, with smoothing at about 0.9.",
+    caption="All words of 200 test sentences, with the right words before them given.",
 )
 
 # %% tags=["nbval-ignore-output"]
-print(f"{'':9}{'BLEU':>6}{'loss':>8}{'sure':>7}{'right':>7}{'gap':>7}")
-for name, rows in (("ε = 0", plain_runs), ("ε = 0.1", smooth_runs)):
-    c = [mean(rows, "calibration", key) for key in ("sure", "right", "gap")]
-    print(f"{name:9}{mean(rows, 'bleu'):6.1f}{mean(rows, 'loss'):8.3f}{c[0]:7.3f}{c[1]:7.3f}{c[2]:7.3f}")  # fmt: skip
-print("BLEU by seed:", spread(plain_runs, "bleu"), "and", spread(smooth_runs, "bleu"))  # fmt: skip
+print("           BLEU    loss   mean p   right")
+for name, (translator, _) in TWO.items():
+    sure, right = certainty(translator)
+    loss = float(translator.model.loss(exam))
+    print(f"{name:8}{translator.bleu(test):7.1f}{loss:8.3f}{sure.mean():9.3f}{right.float().mean():8.3f}")  # fmt: skip
+
+# %% tags=["held"]
+(sure, right), (soft_sure, soft_right) = certainty(french), certainty(soft)
+assert soft_right.float().mean() - soft_sure.mean() > 0.05
+assert abs(right.float().mean() - sure.mean()) < 0.03
+assert soft.model.loss(exam) > french.model.loss(exam)
 
 # %% [markdown]
-# @@SMOOTHING@@
+# With smoothing the model is right as often, but it says so less: it was told never to be quite sure, and on a grammar where nearly every word *is* sure that makes it too modest. Its loss without smoothing is higher for the same reason. The paper reports the same trade on real sentences, a worse perplexity for a better BLEU; on ours there is no gain in BLEU to be seen. (One seed.)
 
 # %% [markdown]
 # ### Say it: greedy, beam, dice
 #
-# The model gives a distribution over the next word; `decoding.py` (chapter 1) turns it into a sentence. **Greedy** takes the likeliest word. **Beam search** keeps several beginnings. Both on your model and the 200 test sentences:
+# The model gives a distribution over the next word; `decoding.py` (chapter 1) turns it into a sentence. **Greedy** takes the likeliest word. **Beam search** keeps several beginnings. Both on the 200 test sentences, with your model and with the weaker one that saw 2,000 sentences (no dropout):
 
 # %% tags=["nbval-ignore-output"]
-said = {}
+english, gold = [p.source for p in test], [p.target for p in test]
+print("            24,000 sentences         2,000 sentences")
+print("          BLEU  right  changed     BLEU  right  changed")
+greedy = {}
 for width in (1, 2, 4, 8):
-    said[width] = french.translate([p.source for p in test], beam=width)
-    name = "greedy" if width == 1 else f"beam {width}"
-    score = metrics.bleu(said[width], [p.target for p in test])
-    right = metrics.exact(said[width], [p.target for p in test])
-    changed = sum(a != b for a, b in zip(said[1], said[width]))
-    print(f"{name:8} BLEU {score:5.1f}   whole sentence right {right:4.0%}   other than greedy {changed:3d}")  # fmt: skip
+    line = "greedy " if width == 1 else f"beam {width} "
+    for model in (french, holes["nothing"]["translator"]):
+        said = model.translate(english, beam=width)
+        plain = greedy.setdefault(id(model), said)
+        changed = sum(a != b for a, b in zip(plain, said))
+        line += f"{metrics.bleu(said, gold):7.1f}{metrics.exact(said, gold):7.0%}{changed:9d}  "  # fmt: skip
+    print(line)
 
 # %% [markdown]
 # @@BEAM@@
@@ -1056,14 +1080,17 @@ for width in (1, 2, 4, 8):
 # - At temperature 4, cut with top-p 0.8. **Before you switch the beginning:** where are more words kept?
 
 # %% tags=["slide", "hide-input"]
-BEGINNINGS = [("the king reads a book", "le"), ("they eat the soup", ""), ("she is tired", "elle est")]  # fmt: skip
+BEGINNINGS = [
+    ("they eat bread", ""),
+    ("you find him today", ""),
+    ("the green key is under my chair", "la clé"),
+]
 rows = []
 with torch.no_grad():
     for english, begun in BEGINNINGS:
         state, _ = french.start([english.split()])
-        for word in ("<s>", *begun.split()):
-            id = 1 if word == "<s>" else target.encode([word])[0]
-            logits, state = french.model.step(state, torch.tensor([id]))
+        for word in (BOS, *target.encode(begun.split())):
+            logits, state = french.model.step(state, torch.tensor([word]))
         rows.append(logits[0])
 after = torch.stack(rows)
 top = after.topk(9).indices.unique()  # words that matter somewhere
@@ -1138,10 +1165,10 @@ assert errors.max() >= 1.5 * errors.min(), errors
 shipped = Translator.shipped("transformer")
 english = ["we", "show", "the", "trains", "to", "them"]
 answer = shipped.translate([english])[0]
-pair_shown = replace(pair, source=tuple(english), target=tuple(answer), links=())  # fmt: skip
+shown = Pair(source=tuple(english), target=tuple(answer))
 translation_view(
     shipped.model,
-    collate([pair_shown], shipped.source, shipped.target),
+    collate([shown], shipped.source, shipped.target),
     source=[*english, "end"],
     target=["start", *answer],
     layer=int(shipped.model.config.alignment_head[0]) % 2,
@@ -1176,29 +1203,46 @@ assert shipped_aer <= 0.05, shipped_aer
 # %% [markdown]
 # ### The table
 #
-# The same sentences, the same 2,000 steps, three seeds (`training/transformer_parts.py`): one fixed context (chapter 1), attention (chapter 2), and the Transformer. The recurrent ones have chapter 2's sizes; RNNsearch was also asked to give every word its weight, the Transformer was asked nothing.
+# The same sentences, the same 2,000 steps, one seed: one fixed context (chapter 1), attention (chapter 2), and the Transformer. The recurrent ones have chapter 2's sizes; RNNsearch is also asked to give every word its weight, as there; the Transformer is asked nothing.
+
+# %% tags=["plumbing"]
+table = {}
+for name, kind in (("RNN, fixed context", "none"), ("RNNsearch", "additive")):
+    seed(0)
+    sizes = seq2seq.Config(
+        source_words=len(source), target_words=len(target),
+        kind=kind, hidden=96,
+    )  # fmt: skip
+    rnn = Translator(Seq2Seq(sizes), source, target)
+    even = with_even_looks(rnn.model, 0.15) if kind != "none" else None
+    done = training.fit(
+        rnn.model,
+        batches(pairs, source, target, size=32, seed=0),
+        loss=even,
+        steps=2000,
+        descent=Descent(lr=4e-3),
+    )
+    aer = f"{rnn.aer(test):.2f}" if kind != "none" else "–"
+    table[name] = (rnn.bleu(test), aer, done.seconds, count(rnn.model))
+table["Transformer"] = (
+    bleu, f"{transformer_aer:.2f}", history.seconds, count(french.model),
+)  # fmt: skip
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three machines, the same sentences, the same steps
 
-# %% tags=["hide-input", "fragment"]
-MACHINES = {"RNN, fixed context": "none", "RNNsearch": "additive", "Transformer": "transformer"}  # fmt: skip
-print(f"{'':19}{'BLEU':>5}{'range':>11}{'AER':>6}{'CPU s':>6}{'weights':>8}")
-for name, kind in MACHINES.items():
-    rows = runs("table", kind)
-    aer = "–" if kind == "none" else f"{mean(rows, 'aer'):.2f}"
-    print(f"{name:19}{mean(rows, 'bleu'):5.1f}{spread(rows, 'bleu'):>11}{aer:>6}{mean(rows, 'seconds'):6.0f}{rows[0]['parameters'] // 1000:>7}k")  # fmt: skip
+# %% tags=["hide-input", "fragment", "nbval-ignore-output"]
+print(f"{'':20}{'BLEU':>5}{'AER':>7}{'CPU s':>7}{'numbers':>9}")
+for name, (score, aer, seconds, size) in table.items():
+    print(f"{name:20}{score:5.1f}{aer:>7}{seconds:7.0f}{size:9,}")
 
 # %% tags=["held"]
-by_kind = {kind: runs("table", kind) for kind in MACHINES.values()}
-assert all(len(rows) == 3 for rows in by_kind.values())
-assert mean(by_kind["additive"], "bleu") - mean(by_kind["none"], "bleu") >= 15
-assert (
-    mean(by_kind["transformer"], "bleu") - mean(by_kind["none"], "bleu") >= 15
-)
+fixed, search = table["RNN, fixed context"], table["RNNsearch"]
+assert min(bleu, search[0]) - fixed[0] >= 15, table
+assert float(search[1]) < transformer_aer, table
 
 # %% [markdown]
-# @@TABLE@@
+# Attention is what beats the fixed context, and RNNsearch has it, too: on this little grammar it is close to the Transformer. Its single alignment is sharper; it was asked for one, while eight heads share the work and nobody asked them. Nor is the Transformer the fastest: on one core and ten words it has little to gain from its main idea, that **no word waits for another** within a layer (chapter 3 measured where that pays). Real sentences and real hardware are chapter 7's table and the [GPU exercise](gpu_06_base_model.ipynb).
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -1245,7 +1289,7 @@ assert as_built >= 0.05, (as_built, as_drawn)
 assert as_drawn == 0, (as_built, as_drawn)
 
 # %% [markdown]
-# So the drawing is wrong about the Transformer: the first decoder block does read the *last* encoder block. It does not follow that the drawing would be a bad machine. That is another question, and it has an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch with the same steps and sentences, three seeds. And the right one, rewired *after* its training.
+# So the drawing is wrong about the Transformer: the first decoder block does read the *last* encoder block. It does not follow that the drawing would be a bad machine. That is another question, and it has an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch with the same steps and sentences, three seeds (recorded by `training/wiring.py`). And the right one, rewired *after* its training.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three wirings, trained alike
@@ -1258,8 +1302,13 @@ WIRED = {
     "floor by floor, rewired after": ("last", "floor by floor"),
     "all read the first, rewired after": ("last", "first"),
 }
+recorded = json.loads(assets.find("data/wiring.json").read_text())
 points = {
-    name: [r["rewired"][later] if later else r for r in runs("wiring", kind)]
+    name: [
+        r["rewired"][later] if later else r
+        for r in recorded
+        if r["kind"] == kind
+    ]
     for name, (kind, later) in WIRED.items()
 }
 fig, ax = plt.subplots(figsize=(8, 2.9))
@@ -1276,9 +1325,9 @@ figures.show(
 
 # %% tags=["held"]
 trained = [points[name] for name in list(points)[:3]]
-means = [mean(rows, "bleu") for rows in trained]
+means = [sum(r["bleu"] for r in rows) / 3 for rows in trained]
 assert max(means) - min(means) < 1.5, means
-assert mean(points["all read the last block"], "bleu") <= min(means) + 0.01
+assert means[0] == min(means), means
 drops = [a["bleu"] - b["bleu"] for a, b in zip(points["all read the last block"], points["all read the first, rewired after"])]  # fmt: skip
 assert min(drops) > 3, drops
 
@@ -1593,7 +1642,7 @@ machine(
     counts={**counts, "generator": "tied"},
     copies=str(net.config.layers),
     title=f"The whole machine: {count(net):,} numbers",
-    caption="Per block, with E = 64: attention 4E², FFN 8E². Half of the numbers here are words.",
+    caption="With E = 64, each attention has 4E² + 4E numbers and each FFN 8E² + 5E. A fifth of all are the two tables of words.",
 )
 
 # %% tags=["held"]
@@ -1601,7 +1650,7 @@ per_block = sum(count(sizes[n]) for n in ("n1", "self", "n2", "feed", "n1'", "se
 rest = sum(count(sizes[n]) for n in ("embed", "embed'", "n3", "n4'"))
 assert 2 * per_block + rest == count(net) == my_count(len(target), len(source), 64, 2)  # fmt: skip
 tables = count(sizes["embed"]) + count(sizes["embed'"])
-assert 0.15 < tables / count(net) < 0.6, tables / count(net)
+assert 0.18 < tables / count(net) < 0.22, tables / count(net)
 
 # %% [markdown]
 # 1. A block is additions to a **stream**: attention (tokens meet) and a network (each token thinks). Attention alone makes copies.

@@ -30,7 +30,7 @@ from attnlab.data import batches
 from attnlab.data.english_french import EnglishFrench
 from attnlab.data.pairs import PairFile
 from attnlab.device import find
-from attnlab.models.transformer import Config, Transformer
+from attnlab.models.transformer import Config, Transformer, cross_entropy
 from attnlab.reproducible import seed
 from attnlab.translator import Translator
 
@@ -101,12 +101,7 @@ def mixed(batch, forward):
 
 
 def loss_of(logits, batch):
-    return torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1),
-        batch.target_out.flatten(),
-        ignore_index=0,
-        label_smoothing=0.1,
-    )
+    return cross_entropy(logits, batch.target_out, label_smoothing=0.1)
 
 
 def time_of(measure):

@@ -50,7 +50,9 @@ def machine(
     """The Transformer with some of PARTS lit; `counts` writes numbers of parameters into boxes."""
     numbers = dict(counts or {})
     drawn = [
-        replace(part, detail=numbers[part.name]) if part.name in numbers else part
+        replace(part, detail=numbers[part.name])
+        if isinstance(part, Box) and part.name in numbers
+        else part
         for part in (*ENCODER, *DECODER)
     ]
     lit = list(dict.fromkeys(name for part in parts for name in PARTS[part]))

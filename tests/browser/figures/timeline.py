@@ -30,6 +30,16 @@ def examples() -> list[LiveFigure]:
     return [Timeline(events, selected=1)]
 
 
+def lecture() -> LiveFigure:
+    """More events than a slide is wide: the line scrolls."""
+    names = ("Attention", "Transformer", "Sequence to sequence")
+    events = [
+        {"year": 2000 + i, "name": names[i % 3], "text": "What changed.", "thread": "ab"[i % 2]}
+        for i in range(18)
+    ]
+    return Timeline(events, selected=3)
+
+
 def rogue(words: list[str]) -> LiveFigure:
     events = [
         {"year": 2000 + i, "name": word, "text": word, "thread": word, "paper": word}

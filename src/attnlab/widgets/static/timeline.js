@@ -33,7 +33,7 @@ function render(context) {
   });
   figure.controls.append(walk, back, forth, pick);
 
-  const line = make("div.al-tl-line");
+  const line = make("div.al-tl-line.al-scrolls");
   const card = make("div.al-tl-card.al-readout");
   figure.body.append(line, card);
 

@@ -86,8 +86,10 @@ function whole(figure) {
 function worth(figures, zoom) {
   const drawn = figures.flatMap((figure) => [...figure.querySelectorAll(`.al-body ${DRAWN}`)]);
   const area = drawn.filter((node) => !node.parentElement.closest(`.al-body ${DRAWN}`)).reduce((sum, node) => {
+    const sheet = node.viewBox?.baseVal; // a drawing may be smaller than its box
+    const scale = sheet?.width ? node.getScreenCTM()?.a : 0;
     const box = node.getBoundingClientRect();
-    return sum + box.width * box.height;
+    return sum + (scale ? sheet.width * sheet.height * scale ** 2 : box.width * box.height);
   }, 0);
   return area / (WIDTH * HEIGHT * Reveal.getScale() ** 2) + 0.06 * zoom;
 }

@@ -207,18 +207,34 @@ def open_alive(page: Page) -> Callable[[str], Page]:
 def made_page(tmp_path: Path, open_alive: Callable[[str], Page]) -> Callable[..., Page]:
     """Open a bare page of our own that holds the given live figures."""
 
+    return lambda *figures: open_alive(write_page(tmp_path, *figures))
+
+
+@pytest.fixture
+def still_page(tmp_path: Path, new_page: Callable[..., Page]) -> Callable[..., Page]:
+    """The same for a reader who asked for reduced motion."""
+
     def make(*figures: Any) -> Page:
-        static_page.write_assets(tmp_path)
-        body = "\n".join(figure.to_html() for figure in figures)
-        write_plotly([body], tmp_path)
-        (tmp_path / "page.html").write_text(
-            f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
-            f"<title>Figures</title>{static_page.head(body)}<body>{body}</body></html>",
-            encoding="utf-8",
-        )
-        return open_alive((tmp_path / "page.html").as_uri())
+        page = new_page(reduced_motion="reduce")
+        page.goto(write_page(tmp_path, *figures))
+        wait_until_alive(page)
+        return page
 
     return make
+
+
+def write_page(folder: Path, *figures: Any) -> str:
+    """A page with the given live figures; returns its address."""
+    static_page.write_assets(folder)
+    body = "\n".join(figure.to_html() for figure in figures)
+    write_plotly([body], folder)
+    path = folder / "page.html"
+    path.write_text(
+        f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
+        f"<title>Figures</title>{static_page.head(body)}<body>{body}</body></html>",
+        encoding="utf-8",
+    )
+    return path.as_uri()
 
 
 @pytest.hookimpl(tryfirst=True)

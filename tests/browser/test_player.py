@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnlab.widgets import static_page
 from attnlab.widgets.base import STATIC
 from attnlab.widgets.linker import parts_of
-from tests.browser.live import Live, settle, wait_until_alive
+from tests.browser.live import Live, settle
 from tests.browser.twins import kinds
 
 STEPPED = sorted(
@@ -77,17 +75,9 @@ def test_speed_goes_round(made_page: Callable[..., Page]) -> None:
 
 
 def test_with_reduced_motion_play_shows_the_end_at_once(
-    new_page: Callable[..., Page], tmp_path: Path
+    still_page: Callable[..., Page],
 ) -> None:
-    text = kinds()["rnn_stepper"].examples()[0].to_html()
-    static_page.write_assets(tmp_path)
-    (tmp_path / "page.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><title>x</title>{static_page.head(text)}{text}',
-        encoding="utf-8",
-    )
-    page = new_page(reduced_motion="reduce")
-    page.goto((tmp_path / "page.html").as_uri())
-    wait_until_alive(page)
+    page = still_page(kinds()["rnn_stepper"].examples()[0])
     live = Live(page.locator("[data-widget]"))
     live.place.get_by_role("button", name="Back").click()
     settle(page)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnlab.widgets import BrowserTranslator, Pronouncer, static_page
+from attnlab.widgets import BrowserTranslator, Pronouncer
 from tests.browser import play
 from tests.browser.figures.browser_translator import PAIRS, made
 from tests.browser.figures.pronouncer import speaker
-from tests.browser.live import Live, drag_slider, settle, wait_until_alive
+from tests.browser.live import Live, drag_slider, settle
 
 DONE = """kind => {
   const numbers = document.querySelector(`[data-widget=${kind}] .al-figure`).figure.numbers();
@@ -68,17 +68,9 @@ def test_pause_stands_still_and_step_goes_on(show):
 
 
 @pytest.mark.parametrize("name", ["browser_translator", "pronouncer"])
-def test_with_reduced_motion_nothing_plays_by_itself(name, new_page, tmp_path):
+def test_with_reduced_motion_nothing_plays_by_itself(name, still_page):
     figure = translator() if name == "browser_translator" else Pronouncer(speaker())
-    static_page.write_assets(tmp_path)
-    text = figure.to_html()
-    (tmp_path / "page.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><title>x</title>{static_page.head(text)}{text}',
-        encoding="utf-8",
-    )
-    page = new_page(reduced_motion="reduce")
-    page.goto((tmp_path / "page.html").as_uri())
-    wait_until_alive(page)
+    page = still_page(figure)
     live = Live(page.locator("[data-widget]"))
     write(live, "cats")
     assert live.numbers()["shown"] == live.numbers()["total"] > 0

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from traitlets import Bool, Dict, Float, Int, List, Unicode, validate
+from traitlets import Bool, Dict, Int, List, validate
 
-from attnlab.widgets.base import FigureError, LiveFigure, Temperature, bundle, stylesheet
+from attnlab.widgets.base import FigureError, Temperature, bundle, stylesheet
+from attnlab.widgets.one_by_one import OneByOne, whole
 
 if TYPE_CHECKING:  # torch comes with the first figure that computes with it
     from attnlab.data.sequences import Pair
@@ -21,7 +22,6 @@ CONTRACTIONS = (
     ("'ve", " have"),
 )  # fmt: skip
 MOST = 60  # words; the page refuses longer texts with a sentence
-SLOWEST, FASTEST = 1.0, 12.0  # words a second
 
 
 def reading(text: str) -> list[str]:
@@ -38,11 +38,6 @@ def reading(text: str) -> list[str]:
 
 def _letter(sign: str) -> bool:
     return unicodedata.category(sign)[0] in "LM"
-
-
-def whole(text: str) -> str:
-    """The text without lone surrogates: half a character cannot travel as UTF-8."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def sent(name: str, translator: Any, store: str) -> dict[str, Any]:
@@ -68,7 +63,7 @@ def sent(name: str, translator: Any, store: str) -> dict[str, Any]:
     return translator.to_browser(store)
 
 
-class BrowserTranslator(LiveFigure):
+class BrowserTranslator(OneByOne):
     """Type a sentence and watch the translation and its alignment appear, word by word.
 
     BrowserTranslator.shipped(text="the black cat sleeps")
@@ -90,10 +85,8 @@ class BrowserTranslator(LiveFigure):
     attending = Dict().tag(sync=True)
     fixed = Dict().tag(sync=True)
     examples = List(Dict()).tag(sync=True)
-    text = Unicode("").tag(sync=True)
+    unit = "words"
     attention = Bool(True).tag(sync=True)
-    shown = Int(-1).tag(sync=True)
-    speed = Float(3.0).tag(sync=True)
     temperature = Temperature("Near 0 each word looks at one place only, so try 0.05.")
     trained = Int(0).tag(sync=True)
 
@@ -143,19 +136,6 @@ class BrowserTranslator(LiveFigure):
             Translator.shipped("fixed_context"),
             **{"examples": corpus.examples(), "trained": 32, **traits},
         )
-
-    @validate("text")
-    def _whole(self, proposal: Any) -> str:
-        return whole(proposal["value"])
-
-    @validate("speed")
-    def _possible(self, proposal: Any) -> float:
-        if not SLOWEST <= proposal["value"] <= FASTEST:
-            raise FigureError(
-                f"speed is {proposal['value']}: choose {SLOWEST:.0f} to {FASTEST:.0f} words a "
-                "second."
-            )
-        return float(proposal["value"])
 
     @validate("shown", "trained")
     def _count(self, proposal: Any) -> int:

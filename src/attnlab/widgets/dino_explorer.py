@@ -14,6 +14,7 @@ from attnlab.widgets.base import (
     stylesheet,
     together,
 )
+from attnlab.widgets.patch_attention import check_view
 from attnlab.widgets.weights import HeavyFigure
 
 MEAN = -1  # a head that is none
@@ -98,14 +99,7 @@ class DinoExplorer(HeavyFigure):
             return
         layers, heads, length = self.firsts.shape
         side = round((length - 1) ** 0.5)
-        bounds = {
-            "layer": (0, layers), "head": (MEAN, heads), "row": (-1, side), "column": (-1, side),
-        }  # fmt: skip
-        for name, (low, high) in bounds.items():
-            if not low <= now[name] < high:
-                raise FigureError(f"{name} is {now[name]}, but goes from {low} to {high - 1}.")
-        if not 0 < now["share"] <= 1:
-            raise FigureError(f"share is {now['share']}: give a share above 0, at most 1.")
+        check_view(now, layers, range(MEAN, heads), side)
 
 
 def principal_colours(tokens: Any) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Attention on a picture: click a patch, choose layer and head, and see where it looks."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -80,14 +81,18 @@ class PatchAttention(LiveFigure):
             return
         layers, heads, length, _ = self.roots.shape
         side = int((length - self.skip) ** 0.5)
-        bounds = {
-            "layer": (0, layers), "head": (ROLLOUT, heads), "row": (-1, side), "column": (-1, side),
-        }  # fmt: skip
-        for name, (low, high) in bounds.items():
-            if not low <= now[name] < high:
-                raise FigureError(f"{name} is {now[name]}, but goes from {low} to {high - 1}.")
-        if not 0 < now["share"] <= 1:
-            raise FigureError(f"share is {now['share']}: give a share above 0, at most 1.")
+        check_view(now, layers, range(ROLLOUT, heads), side)
+
+
+def check_view(now: Mapping[str, Any], layers: int, heads: range, side: int) -> None:
+    """Is there such a layer, head and patch? A row of −1 is no patch, but [CLS]."""
+    places = range(-1, side)
+    bounds = {"layer": range(layers), "head": heads, "row": places, "column": places}
+    for name, known in bounds.items():
+        if now[name] not in known:
+            raise FigureError(f"{name} is {now[name]}, but goes from {known[0]} to {known[-1]}.")
+    if not 0 < now["share"] <= 1:
+        raise FigureError(f"share is {now['share']}: give a share above 0, at most 1.")
 
 
 def _pixels(image: Any) -> np.ndarray:

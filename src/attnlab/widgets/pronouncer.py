@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from traitlets import Dict, Float, Int, List, Unicode, validate
+from traitlets import Dict, Int, List, validate
 
-from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet
-from attnlab.widgets.browser_translator import FASTEST, SLOWEST, sent, whole
+from attnlab.widgets.base import FigureError, bundle, stylesheet
+from attnlab.widgets.browser_translator import sent
+from attnlab.widgets.one_by_one import OneByOne
 
 if TYPE_CHECKING:  # torch comes with the first figure that computes with it
     from attnlab.translator import Translator
@@ -27,7 +28,7 @@ def spelling(text: str) -> list[str]:
     return [word for word in words if word]
 
 
-class Pronouncer(LiveFigure):
+class Pronouncer(OneByOne):
     """Type any word and see its sounds appear, and where each one looked in the spelling.
 
     Pronouncer.shipped(text="knight")
@@ -45,10 +46,8 @@ class Pronouncer(LiveFigure):
     speaker = Dict().tag(sync=True)
     examples = List(Dict()).tag(sync=True)
     hints = Dict().tag(sync=True)
-    text = Unicode("").tag(sync=True)
+    unit = "sounds"
     which = Int(0).tag(sync=True)
-    shown = Int(-1).tag(sync=True)
-    speed = Float(3.0).tag(sync=True)
     trained = Int(TRAINED).tag(sync=True)
 
     def __init__(
@@ -92,19 +91,6 @@ class Pronouncer(LiveFigure):
         from attnlab.translator import Translator
 
         return cls(Translator.shipped("pronunciation"), **traits)
-
-    @validate("text")
-    def _whole(self, proposal: Any) -> str:
-        return whole(proposal["value"])
-
-    @validate("speed")
-    def _possible(self, proposal: Any) -> float:
-        if not SLOWEST <= proposal["value"] <= FASTEST:
-            raise FigureError(
-                f"speed is {proposal['value']}: choose {SLOWEST:.0f} to {FASTEST:.0f} sounds a "
-                "second."
-            )
-        return float(proposal["value"])
 
     @validate("shown", "which", "trained")
     def _count(self, proposal: Any) -> int:

@@ -62,6 +62,21 @@ export function oneByOne(figure, model, { total, unit, moved }) {
   return { node: walk.node, place, paint, stop: walk.stop, restart };
 }
 
+/** Notes in the box `node`, made anew by `notes()` when `key()` is another than last time, or after `forget()`. */
+export function noteBox(node, key, notes) {
+  let last = null;
+  const paint = () => {
+    const now = key();
+    if (now === last) return;
+    last = now;
+    const parts = notes();
+    node.replaceChildren(...parts);
+    node.hidden = parts.length === 0;
+    node.classList.toggle("al-error", parts.length > 0);
+  };
+  return { paint, forget: () => { last = null; } };
+}
+
 /** Words that are written together: l'homme, and no space before a comma. */
 export const touching = (text) => (text.endsWith("'") ? ["al-av-joins"] : text === "," ? ["al-av-joined"] : []);
 

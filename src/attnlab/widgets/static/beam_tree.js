@@ -175,7 +175,7 @@ function render(context) {
   }
   paint();
   figure.on(["width", "length_penalty", "shown", "widest", ...KEYS], () => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); } });
+  figure.onWidth((now) => { size = now; paint(); });
   return figure.dispose;
 }
 

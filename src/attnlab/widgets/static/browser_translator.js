@@ -1,6 +1,6 @@
 // English to French in the browser: a trained translator, word by word, with and without attention.
 import { button, choice, frame, make, shorten, slider, toggle } from "./kit.js";
-import { alignmentView, inOrder, oneByOne, touching } from "./alignment_view.js";
+import { alignmentView, inOrder, noteBox, oneByOne, touching } from "./alignment_view.js";
 import { readEnglish, suggestions, writeFrench } from "./sentence.js";
 import { seq2seqModel } from "./seq2seq_model.js";
 
@@ -176,16 +176,8 @@ function painting(it) {
     model, figure, inUse, translation, french, menu, entry, switched, control, heat, view, note, gold,
     goldLine, verdict, notes,
   } = it;
-  Object.assign(it, { noted: "" });
-  function paintNote() {
-    const key = `${model.get("text")}\n${inUse().config.kind}\n${model.get("trained")}\n${translation().finished}`;
-    if (key === it.noted) return;
-    it.noted = key;
-    const parts = notes();
-    note.replaceChildren(...parts);
-    note.hidden = parts.length === 0;
-    note.classList.toggle("al-error", parts.length > 0);
-  }
+  it.noted = noteBox(note,
+    () => `${model.get("text")}\n${inUse().config.kind}\n${model.get("trained")}\n${translation().finished}`, notes);
 
   function paintGold(result, shown) {
     goldLine.hidden = !result.gold;
@@ -216,7 +208,7 @@ function painting(it) {
     heat.hidden = inUse().config.kind === "none"; // nothing to look at, nothing to heat
     if (heat.value !== model.get("temperature")) heat.value = model.get("temperature");
     control.paint();
-    paintNote();
+    it.noted.paint();
     paintGold(result, shown);
     view.show(result, shown);
     const done = result.said.length > 0 && shown === result.said.length ? french(result.said) : "";
@@ -238,7 +230,7 @@ function life(it) {
   figure.on("text", () => { entry.value = model.get("text"); repaint(); });
   figure.on(["attention", "shown", "speed", "temperature", "trained"], repaint);
   figure.on("examples", () => { fillMenu(); repaint(); });
-  figure.on(["attending", "fixed"], () => { fillKnown(); it.noted = ""; repaint(); });
+  figure.on(["attending", "fixed"], () => { fillKnown(); it.noted.forget(); repaint(); });
 }
 
 function render(context) {

@@ -66,6 +66,27 @@ export function paintMap(canvas, values, rows, columns, wide, high, theme, place
   return context;
 }
 
+/** A frame around a cell, which shows on any colour. */
+export function outline(ink, row, column, wide, high = wide) {
+  for (const [colour, thick] of [["#ffffff", 5], ["#000000", 2.5]]) {
+    ink.strokeStyle = colour;
+    ink.lineWidth = thick;
+    ink.strokeRect(column * wide + 1, row * high + 1, wide - 2, high - 2);
+  }
+}
+
+/** Bytes r, g, b, r, g, b … as a canvas, to draw from. */
+export function photograph(pixels, wide, high = wide) {
+  const canvas = document.createElement("canvas"), image = new ImageData(wide, high);
+  [canvas.width, canvas.height] = [wide, high];
+  for (let i = 0; i < wide * high; i++) {
+    for (let c = 0; c < 3; c++) image.data[4 * i + c] = pixels[3 * i + c];
+    image.data[4 * i + 3] = 255;
+  }
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
 /** Call `chosen(row, column)` while the reader presses on a map of rows × columns (which may change: a function). */
 export function onPress(figure, canvas, size, chosen) {
   let pressed = false;

@@ -153,7 +153,7 @@ function render(context) {
   paint();
   figure.on(["step", "centring", "sharpening", "start", "picture"], () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - width) > 0.5) { width = now; paint(); } });
+  figure.onWidth((now) => { width = now; paint(); });
   return figure.dispose;
 }
 

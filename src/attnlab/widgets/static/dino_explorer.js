@@ -1,7 +1,7 @@
 // DINOv2 on a photograph: which patches a chosen patch, layer and head looks at. On request the model itself runs in a
 // worker, on photographs that never leave the page.
 import { array, button, context2d, frame, lecture, make, nice, shorten, slider } from "./kit.js";
-import { letter, onPress, paintMap } from "./chart.js";
+import { letter, onPress, outline, paintMap, photograph } from "./chart.js";
 import { weightPlace } from "./palette.js";
 import { look, open } from "./dino_job.js";
 import { pictureButtons, readPicture } from "./own_picture.js";
@@ -53,17 +53,6 @@ export function compute(source, { layer, head, row, column, share }) {
   const map = Array.from(all.subarray(1)), kept = keepMass(map, share).map(Number);
   const count = kept.reduce((a, b) => a + b, 0);
   return { side, cls, token, known: true, map, kept, count, elsewhere: all[0], colours };
-}
-
-/** Bytes (S, S, 3) as a canvas of S × S. */
-function asCanvas(pixels, size) {
-  const canvas = make("canvas", { width: size, height: size }), image = new ImageData(size, size);
-  for (let i = 0; i < size * size; i++) {
-    for (let c = 0; c < 3; c++) image.data[4 * i + c] = pixels[3 * i + c];
-    image.data[4 * i + 3] = 255;
-  }
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
 }
 
 /** The model's part: loads it on request, then reads one picture at a time. `found(result)` gets what it saw. */
@@ -141,15 +130,6 @@ function headStrip(figure, heads, chosen) {
   return { strip, paint };
 }
 
-/** A frame that shows on any colour. */
-function outline(ink, row, column, cell) {
-  for (const [colour, thick] of [["#ffffff", 5], ["#000000", 2.5]]) {
-    ink.strokeStyle = colour;
-    ink.lineWidth = thick;
-    ink.strokeRect(column * cell + 1, row * cell + 1, cell - 2, cell - 2);
-  }
-}
-
 const titled = (canvas) => {
   const title = make("div.al-de-title");
   return { canvas, title, node: make("div", {}, title, canvas) };
@@ -192,7 +172,7 @@ function threePictures(figure, place, side) {
     palette.imageSmoothingEnabled = false;
     palette.clearRect(0, 0, third, third);
     const bytes = Array.from(now.colours, (value) => 255 * value);
-    if (bytes.length) palette.drawImage(asCanvas(bytes, now.side), 0, 0, third, third);
+    if (bytes.length) palette.drawImage(photograph(bytes, now.side), 0, 0, third, third);
     if (!now.cls)
       for (const [one, size] of [[ink, first], [over, second], [palette, third]])
         outline(one, row, column, size / now.side);
@@ -224,7 +204,7 @@ function render(context) {
   const shipped = shippedMaps(...["firsts", "lasts", "colours"].map((key) => array(model.get(key))));
   const ours = { pixels: image.data, size: image.shape[0], name: "", own: false };
   const nothing = { ...shipped, colours: [], row: () => null };
-  let picture = ours, canvas = asCanvas(ours.pixels, ours.size), source = shipped, seconds = 0;
+  let picture = ours, canvas = photograph(ours.pixels, ours.size), source = shipped, seconds = 0;
   const chosen = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)]));
   const numbers = () => ({ ...compute(source, chosen()), own: picture.own });
   const figure = frame(context, { name: "dino-explorer", numbers });
@@ -268,7 +248,7 @@ function render(context) {
   /** Another picture: what was found on the last one is not shown on it. */
   function take(next) {
     picture = next;
-    canvas = asCanvas(next.pixels, next.size);
+    canvas = photograph(next.pixels, next.size);
     source = next.own ? nothing : shipped;
     paint();
     run.run();

@@ -128,7 +128,7 @@ function render(context) {
   figure.on(["accuracy", "lengths", "trained", "shown", "task", "at"], () => figure.schedule(paint));
   figure.on(["names", "tasks"], () => figure.schedule(build));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); } });
+  figure.onWidth((now) => { size = now; paint(); });
   return figure.dispose;
 }
 

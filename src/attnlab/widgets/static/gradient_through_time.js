@@ -181,7 +181,7 @@ function render(context) {
   paint();
   figure.on(KNOBS, () => figure.schedule(paint));
   figure.on(ARRAYS, () => { load(); figure.schedule(paint); });
-  figure.onResize((width) => { if (width > 0 && Math.abs(width - size) > 0.5) { size = width; paint(); } });
+  figure.onWidth((width) => { size = width; paint(); });
   return figure.dispose;
 }
 

@@ -161,6 +161,11 @@ export function frame({ model, el }, { name, numbers }) {
       observer.observe(body);
       undo.push(() => observer.disconnect());
     },
+    /** The same, but only for a width it has not had before; a figure that is hidden has none. */
+    onWidth: (callback) => {
+      let last = 0;
+      handle.onResize((width) => { if (width > 0 && Math.abs(width - last) > 0.5) callback((last = width)); });
+    },
     dispose: () => { for (const callback of undo.splice(0)) callback(); },
   };
   const save = () => model.save_changes();
@@ -305,4 +310,15 @@ export function nice(x, digits = 3) {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "∞" : "−∞";
   const text = x.toFixed(digits);
   return (Number(text) === 0 ? (0).toFixed(digits) : text).replace("-", "−");
+}
+
+/** Bytes in binary units, as people read them. */
+export function binary(bytes) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let place = 0;
+  while (bytes >= 1024 && place < units.length - 1) {
+    bytes /= 1024;
+    place++;
+  }
+  return `${bytes >= 100 || Number.isInteger(bytes) ? Math.round(bytes) : bytes.toFixed(1)} ${units[place]}`;
 }

@@ -1,5 +1,5 @@
 // The bytes of a KV cache, from a model's sizes; presets are published models.
-import { choice, frame, make, slider } from "./kit.js";
+import { binary, choice, frame, make, slider } from "./kit.js";
 
 // layers, heads, kv heads, head width, context
 export const PRESETS = {
@@ -27,17 +27,6 @@ export function compute({ layers, heads, kv_heads, head_width, context, batch, d
     multi_query: with_(1) * all,
     saved: heads / kv_heads,
   };
-}
-
-/** Bytes in binary units, as people read them. */
-export function binary(bytes) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let place = 0;
-  while (bytes >= 1024 && place < units.length - 1) {
-    bytes /= 1024;
-    place++;
-  }
-  return `${bytes >= 100 || Number.isInteger(bytes) ? Math.round(bytes) : bytes.toFixed(1)} ${units[place]}`;
 }
 
 const divisors = (n) => Array.from({ length: n }, (_, i) => i + 1).filter((i) => n % i === 0);

@@ -166,7 +166,7 @@ function render(context) {
   paint();
   figure.on(KEYS, () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((width) => { if (width > 0 && Math.abs(width - wide) > 0.5) { wide = width; paint(); } });
+  figure.onWidth((width) => { wide = width; paint(); });
   return figure.dispose;
 }
 

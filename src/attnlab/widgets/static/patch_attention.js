@@ -1,6 +1,6 @@
 // Attention on a picture: which patches a chosen patch, layer and head looks at, and how many hold most of it.
 import { array, choice, context2d, frame, make, nice, slider } from "./kit.js";
-import { letter, onPress, paintMap } from "./chart.js";
+import { letter, onPress, outline, paintMap, photograph } from "./chart.js";
 import { weightPlace } from "./palette.js";
 
 const MEAN = -1, ROLLOUT = -2;
@@ -93,21 +93,7 @@ function render(context) {
     place(...start.map((at, axis) => Math.max(0, Math.min(side - 1, at + move[axis]))));
   });
 
-  const small = document.createElement("canvas");
-  [small.height, small.width] = image.shape;
-  const pixels = new ImageData(small.width, small.height);
-  for (let i = 0; i < small.width * small.height; i++) pixels.data.set([image.data[3 * i], image.data[3 * i + 1],
-    image.data[3 * i + 2], 255], 4 * i);
-  small.getContext("2d").putImageData(pixels, 0, 0);
-
-  /** A frame that shows on any colour. */
-  function outline(ink, r, c, cell) {
-    for (const [colour, thick] of [["#ffffff", 5], ["#000000", 2.5]]) {
-      ink.strokeStyle = colour;
-      ink.lineWidth = thick;
-      ink.strokeRect(c * cell + 1, r * cell + 1, cell - 2, cell - 2);
-    }
-  }
+  const small = photograph(image.data, image.shape[1], image.shape[0]);
   let size = 720;
   function paint() {
     const now = state(), em = letter(figure), two = size > 32 * em;
@@ -142,7 +128,7 @@ function render(context) {
   paint();
   figure.on(["layer", "head", "row", "column", "share"], () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); } });
+  figure.onWidth((now) => { size = now; paint(); });
   return figure.dispose;
 }
 

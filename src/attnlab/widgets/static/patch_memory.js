@@ -1,5 +1,5 @@
 // A picture, cut into patches, and what the attention weights of all layers and heads would take in memory.
-import { array, choice, context2d, frame, make, slider } from "./kit.js";
+import { array, binary, choice, context2d, frame, make, slider } from "./kit.js";
 import { letter } from "./chart.js";
 
 const SIZES = [32, 64, 128, 224, 256, 384, 512], PATCHES = [1, 2, 4, 7, 8, 14, 16, 28, 32];
@@ -8,17 +8,6 @@ const SIZES = [32, 64, 128, 224, 256, 384, 512], PATCHES = [1, 2, 4, 7, 8, 14, 1
 export function compute({ size, patch, layers, heads }) {
   const side = Math.floor(size / patch), tokens = side * side, one = 4 * tokens * tokens;
   return { side, tokens, numbers: 3 * patch * patch, one, all: one * layers * heads };
-}
-
-/** Bytes in binary units, as people read them. */
-export function binary(bytes) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let place = 0;
-  while (bytes >= 1024 && place < units.length - 1) {
-    bytes /= 1024;
-    place++;
-  }
-  return `${bytes >= 100 || Number.isInteger(bytes) ? Math.round(bytes) : bytes.toFixed(1)} ${units[place]}`;
 }
 
 function render(context) {
@@ -84,7 +73,7 @@ function render(context) {
   paint();
   figure.on(["size", "patch", "layers", "heads"], () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - width) > 0.5) { width = now; paint(); } });
+  figure.onWidth((now) => { width = now; paint(); });
   return figure.dispose;
 }
 

@@ -369,9 +369,7 @@ function life(it) {
   rebuild();
   figure.on(["n", "kernel", "dilated", "source", "target", "width", "tokens"], () => figure.schedule(paint));
   figure.on("layers", () => figure.schedule(rebuild));
-  figure.onResize((now) => {
-    if (now > 0 && Math.abs(now - it.size) > 0.5) { it.size = now; paint(); }
-  });
+  figure.onWidth((now) => { it.size = now; paint(); });
 }
 
 function render(context) {

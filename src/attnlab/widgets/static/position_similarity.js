@@ -1,6 +1,6 @@
 // How alike are two places? The cosine of their encodings: a curve and a map for a text, a map for an image.
 import { array, choice, frame, make, nice, shorten, slider } from "./kit.js";
-import { chart, letter, onPress, paintMap, roundTicks } from "./chart.js";
+import { chart, letter, onPress, outline, paintMap, photograph, roundTicks } from "./chart.js";
 import { amountPlace } from "./palette.js";
 import { cosines } from "./places.js";
 
@@ -59,26 +59,13 @@ function render(context) {
     const image = array(model.get("image"));
     photo.hidden = !image;
     if (!image) return;
-    const [h, w] = image.shape, small = document.createElement("canvas"), pixels = new ImageData(w, h);
-    for (let i = 0; i < h * w; i++) pixels.data.set([...image.data.subarray(3 * i, 3 * i + 3)].map(
-      (v) => 255 * v).concat(255), 4 * i);
-    small.width = w;
-    small.height = h;
-    small.getContext("2d").putImageData(pixels, 0, 0);
+    const [h, w] = image.shape, small = photograph(image.data.map((v) => 255 * v), w, h);
     const [rows, columns] = now.shape;
     const side = wide / columns, ink = paintMap(picture, [0], 1, 1, wide, side * rows, figure.theme, Number);
     ink.imageSmoothingEnabled = true;
     ink.drawImage(small, 0, 0, wide, side * rows);
     outline(ink, now.row, now.column, side, side, rows * side, columns * side);
   }
-  function outline(ink, r, c, cw, ch) {
-    for (const [colour, thick] of [["#ffffff", 5], ["#000000", 2.5]]) {
-      ink.strokeStyle = colour;
-      ink.lineWidth = thick;
-      ink.strokeRect(c * cw + 1, r * ch + 1, cw - 2, ch - 2);
-    }
-  }
-
   let size = 720;
   function paint() {
     const now = state(), em = letter(figure), two = size > 36 * em;
@@ -138,7 +125,7 @@ function render(context) {
   figure.on(["tables", "shapes", "names", "image", "chosen", "place", "row", "column"], () => figure.schedule(paint));
   figure.on("names", () => encoding.fill(options()));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); } });
+  figure.onWidth((now) => { size = now; paint(); });
   return figure.dispose;
 }
 

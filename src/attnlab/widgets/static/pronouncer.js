@@ -1,6 +1,6 @@
 // Spelling to sound in the browser: type any word, hear it in phonemes, see which letters each one looked at.
 import { button, choice, frame, make, shorten } from "./kit.js";
-import { alignmentView, inOrder, oneByOne } from "./alignment_view.js";
+import { alignmentView, inOrder, noteBox, oneByOne } from "./alignment_view.js";
 import { seq2seqModel } from "./seq2seq_model.js";
 
 const LONGEST_WORD = 40; // letters
@@ -156,16 +156,7 @@ function painting(it) {
     model, figure, word, pronunciation, attended, menu, entry, control, view, note, gold, goldLine,
     verdict, unheard, notes,
   } = it;
-  Object.assign(it, { noted: null });
-  function paintNote() {
-    const key = `${model.get("text")}\n${model.get("which")}\n${model.get("trained")}`;
-    if (key === it.noted) return;
-    it.noted = key;
-    const parts = notes();
-    note.replaceChildren(...parts);
-    note.hidden = parts.length === 0;
-    note.classList.toggle("al-error", parts.length > 0);
-  }
+  it.noted = noteBox(note, () => `${model.get("text")}\n${model.get("which")}\n${model.get("trained")}`, notes);
   function paintGold(result, done) {
     goldLine.hidden = !result.gold;
     verdict.hidden = !result.gold || !done;
@@ -194,7 +185,7 @@ function painting(it) {
     if (entry.value !== model.get("text") && document.activeElement !== entry) entry.value = model.get("text");
     menu.value = model.get("examples").some((example) => example.word === model.get("text")) ? model.get("text") : "";
     control.paint();
-    paintNote();
+    it.noted.paint();
     paintGold(result, done);
     paintUnheard(result, done);
     view.show(result, shown);
@@ -221,7 +212,7 @@ function life(it) {
   figure.on("text", () => { entry.value = model.get("text"); repaint(); });
   figure.on(["which", "shown", "speed", "trained"], repaint);
   figure.on("examples", () => { fillMenu(); repaint(); });
-  figure.on(["speaker", "hints"], () => { it.memo = { ...it.memo, net: null }; it.noted = null; repaint(); });
+  figure.on(["speaker", "hints"], () => { it.memo = { ...it.memo, net: null }; it.noted.forget(); repaint(); });
 }
 
 function render(context) {

@@ -222,7 +222,7 @@ function life(it) {
   figure.on(["cell", "vocabulary", "labels", "embedding", "weight_out", "bias_out", ...WEIGHTS],
     () => { load(); figure.schedule(paint); });
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((width) => { if (width > 0 && Math.abs(width - it.size) > 0.5) { it.size = width; paint(); } });
+  figure.onWidth((width) => { it.size = width; paint(); });
 }
 
 function render(context) {

@@ -331,9 +331,7 @@ function life(it) {
   restart();
   figure.on(["dims", "scaled", "query", "zoom"], () => figure.schedule(paint));
   figure.on(["key_count", "seed"], () => figure.schedule(restart));
-  figure.onResize((now) => {
-    if (now > 0 && Math.abs(now - it.width) > 0.5) { it.width = now; paint(); }
-  });
+  figure.onWidth((now) => { it.width = now; paint(); });
 }
 
 function render(context) {

@@ -118,7 +118,7 @@ function render(context) {
   paint();
   figure.on(["view", "length", "width", "base", "place", "dim"], () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => { if (now > 0 && Math.abs(now - size) > 0.5) { size = now; paint(); } });
+  figure.onWidth((now) => { size = now; paint(); });
   return figure.dispose;
 }
 

@@ -117,12 +117,7 @@ function render(context) {
   paint();
   figure.on(KEYS, () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => {
-    if (now > 0 && Math.abs(now - wide) > 0.5) {
-      wide = now;
-      paint();
-    }
-  });
+  figure.onWidth((now) => { wide = now; paint(); });
   return figure.dispose;
 }
 

@@ -1,6 +1,6 @@
 // Shifted windows on a picture, step by step, and whom a chosen token may see.
 import { array, choice, context2d, frame, make, slider, toggle } from "./kit.js";
-import { letter, onPress } from "./chart.js";
+import { letter, onPress, photograph } from "./chart.js";
 import { player } from "./player.js";
 
 const STEPS = ["1 · the picture", "2 · shift", "3 · partition", "4 · mask", "5 · attend", "6 · reverse"];
@@ -78,16 +78,6 @@ export function maskPixels({ side, window, shift, masked }) {
 
 const KEYS = ["side", "window", "shift", "step", "row", "column", "blocks", "masked"];
 const TINTS = ["query", "key", "value", "embedding"];
-
-function photograph(image) {
-  const small = document.createElement("canvas");
-  [small.height, small.width] = image.shape;
-  const pixels = new ImageData(small.width, small.height);
-  for (let i = 0; i < small.width * small.height; i++)
-    pixels.data.set([image.data[3 * i], image.data[3 * i + 1], image.data[3 * i + 2], 255], 4 * i);
-  small.getContext("2d").putImageData(pixels, 0, 0);
-  return small;
-}
 
 /** A line or frame that shows on any colour. */
 function stroke(ink, draw, thick = 2.5) {
@@ -187,7 +177,8 @@ function drawMasks(canvas, wide, state, now, theme) {
 
 function render(context) {
   const { model } = context,
-    small = photograph(array(model.get("image")));
+    image = array(model.get("image")),
+    small = photograph(image.data, image.shape[1], image.shape[0]);
   const held = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)]));
   const state = () => compute(held());
   const figure = frame(context, { name: "window-explorer", numbers: state });
@@ -294,12 +285,7 @@ function render(context) {
   paint();
   figure.on(KEYS, () => figure.schedule(paint));
   figure.onTheme(() => figure.schedule(paint));
-  figure.onResize((now) => {
-    if (now > 0 && Math.abs(now - size) > 0.5) {
-      size = now;
-      paint();
-    }
-  });
+  figure.onWidth((now) => { size = now; paint(); });
   return figure.dispose;
 }
 

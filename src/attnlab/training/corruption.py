@@ -89,9 +89,9 @@ def views(words: Sequence[str], hidden: Sequence[bool], family: str) -> View:
         raise ValueError(f"family is {family!r}, but it must be one of {', '.join(FAMILIES)}.")
     source, target = spans(words, hidden)
     written = ["<s>", *target[:-1]]
-    read, length = len(source), len(source) + len(written)
+    count, length = len(source), len(source) + len(written)
     mask = torch.zeros(length, length, dtype=torch.bool)
-    mask[:, :read] = True  # everybody reads the source
-    mask[read:, read:] = masks.causal(len(written)).dense()
-    says = [""] * read + target
-    return View(reads=[*source, *written], says=says, mask=mask, encoder=read)
+    mask[:, :count] = True  # everybody reads the source
+    mask[count:, count:] = masks.causal(len(written)).dense()
+    says = [""] * count + target
+    return View(reads=[*source, *written], says=says, mask=mask, encoder=count)

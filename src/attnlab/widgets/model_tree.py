@@ -3,12 +3,14 @@ parent."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traitlets import Dict, Enum, Int, List, validate
 
-from attnlab.data.family_tree import BRANCHES, TREE, Model
 from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet
+
+if TYPE_CHECKING:  # torch comes with the package of data
+    from attnlab.data.family_tree import Model
 
 SHOWN = ("all", "open", "closed")
 
@@ -27,9 +29,11 @@ class ModelTree(LiveFigure):
     selected = Int(0).tag(sync=True)
     show = Enum(SHOWN, "all").tag(sync=True)
 
-    def __init__(self, models: Sequence[Model] = TREE, **traits: Any):
+    def __init__(self, models: "Sequence[Model] | None" = None, **traits: Any):
+        from attnlab.data.family_tree import TREE
+
         super().__init__(
-            models=[asdict(model) for model in models],
+            models=[asdict(model) for model in (TREE if models is None else models)],
             **{
                 "alt": "A tree of models since 2017 in three branches: encoder, encoder–decoder "
                 "and decoder, by year, each with its maker, size and source.",
@@ -39,12 +43,16 @@ class ModelTree(LiveFigure):
 
     @validate("models")
     def _a_tree(self, proposal: Any) -> list[dict[str, Any]]:
+        from attnlab.data.family_tree import BRANCHES
+
         models = proposal["value"]
         if not models:
             raise FigureError("there are no models: give at least one.")
         years: dict[str, int] = {}
         for model in models:
             name, parent = model["name"], model["parent"]
+            if name in years:
+                raise FigureError(f"models has {name} twice: give each model once.")
             if model["branch"] not in BRANCHES:
                 raise FigureError(
                     f"{name} is on the branch {model['branch']!r}: choose one of "

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from traitlets import Enum, Float, Int, Unicode
+from traitlets import Float, Int, Unicode, validate
 
-from attnlab.training.cost import DEVICES, PRESETS
 from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet, together
 
 RANGES = {
@@ -29,12 +28,14 @@ class ScalingCalculator(LiveFigure):
     preset = Unicode("").tag(sync=True)  # "" for sizes of one's own
     parameters = Float(1e9).tag(sync=True)
     tokens = Float(2e10).tag(sync=True)
-    device = Enum(tuple(DEVICES), "A100").tag(sync=True)
+    device = Unicode("A100").tag(sync=True)
     count = Int(1).tag(sync=True)
     utilisation = Float(0.4).tag(sync=True)  # share of the peak that is reached
     price = Float(1.0).tag(sync=True)  # dollars an hour and device
 
     def __init__(self, preset: str = "Gopher", **traits: Any):
+        from attnlab.training.cost import PRESETS  # torch comes with it
+
         if preset and preset not in PRESETS:
             raise FigureError(
                 f"there is no preset {preset!r}: choose one of {', '.join(PRESETS)}, or ''."
@@ -42,6 +43,16 @@ class ScalingCalculator(LiveFigure):
         sizes = dict(zip(("parameters", "tokens"), PRESETS.get(preset, ()), strict=False))
         alt = "A calculator: the operations, days, memory and price of training a model of a "
         super().__init__(preset=preset, **{"alt": alt + "given size.", **sizes, **traits})
+
+    @validate("device")
+    def _known(self, proposal: Any) -> str:
+        from attnlab.training.cost import DEVICES
+
+        if proposal["value"] not in DEVICES:
+            raise FigureError(
+                f"device is {proposal['value']!r}: choose one of {', '.join(DEVICES)}."
+            )
+        return str(proposal["value"])
 
     @together(*RANGES)
     def _in_range(self, **now: float) -> None:

@@ -5,6 +5,9 @@ import { SHARP, STEPS, STUDENT, says, train } from "./tiny_dino.js";
 
 const REACH = 1.9, CELLS = 44;
 
+/** The likeliest prototype; of equal ones the first. */
+const best = (answer) => answer.reduce((top, p, k) => (p > answer[top] + 1e-9 ? k : top), 0);
+
 function render(context) {
   const { model } = context;
   const points = array(model.get("points")), noise = array(model.get("noise"));
@@ -38,7 +41,6 @@ function render(context) {
       winners, used: new Set(winners).size,
     };
   }
-  const best = (answer) => answer.reduce((top, p, k) => (p > answer[top] + 1e-9 ? k : top), 0);
   const figure = frame(context, { name: "collapse", numbers: state });
   const step = slider({ label: "Steps", min: 0, max: STEPS, step: 1, value: 0,
     input: (v) => figure.push("step", v) });

@@ -70,8 +70,9 @@ function render(context) {
   }
   let shape = "";
   function build(now) {
-    const cell = (text, kind) => make(`span.al-fm-word${kind}`, { title: shorten(text, 80) }, shorten(visible(text), 8));
-    const head = now.reads.map((text, j) => make(`div.al-fm-top${j < now.encoder ? ".al-fm-enc" : ""}`, {}, cell(text, "")));
+    const cell = (text) => make("span.al-fm-word", { title: shorten(text, 80) }, shorten(visible(text), 8));
+    const head = now.reads.map(
+      (text, j) => make(`div.al-fm-top${j < now.encoder ? ".al-fm-enc" : ""}`, {}, cell(text)));
     const rows = now.reads.flatMap((text, i) => [
       make(`button.al-fm-left${i < now.encoder ? ".al-fm-enc" : ""}`, {
         type: "button", title: shorten(text, 80), onclick: () => figure.push("row", i),
@@ -80,7 +81,8 @@ function render(context) {
       make("div.al-fm-says"),
     ]);
     grid.style.gridTemplateColumns = `max-content repeat(${now.reads.length}, minmax(1.15em, 1fr)) max-content`;
-    grid.replaceChildren(make("div.al-fm-corner", {}, "sees →"), ...head, make("div.al-fm-corner", {}, "says"), ...rows);
+    const [sees, says] = ["sees →", "says"].map((text) => make("div.al-fm-corner", {}, text));
+    grid.replaceChildren(sees, ...head, says, ...rows);
     shape = JSON.stringify([now.reads, now.encoder]);
   }
   function paint() {

@@ -34,7 +34,10 @@ function render(context) {
     options: [["all", "all"], ["open", "● weights can be had"], ["closed", "○ weights are kept"]],
   });
   const back = button("‹ Earlier", () => step(-1)), forth = button("Later ›", () => step(1));
-  const home = button("To its parent", () => { const { line } = state(); if (line.length > 1) figure.push("selected", line[1]); });
+  const home = button("To its parent", () => {
+    const { line } = state();
+    if (line.length > 1) figure.push("selected", line[1]);
+  });
   figure.controls.append(show, back, forth, home);
   const lines = svg("svg", { class: "al-mt-lines", "aria-hidden": "true" });
   const grid = make("div.al-mt-grid");
@@ -91,7 +94,7 @@ function render(context) {
       chip.classList.toggle("al-mt-away", !now.shown.includes(i));
     });
     draw(now);
-    const link = /^https:/.test(chosen.source)
+    const link = /^http/.test(chosen.source)
       ? make("a", { href: chosen.source, target: "_blank", rel: "noopener" }, "source") : shorten(chosen.source, 80);
     card.replaceChildren(
       make("div", {}, make("strong", {}, `${chosen.year} · ${shorten(chosen.name, 40)}`),

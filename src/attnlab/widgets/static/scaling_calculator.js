@@ -29,7 +29,8 @@ export function compute({ parameters, tokens, device, count, utilisation, price 
   const best = Math.sqrt(flops / 120);
   return {
     log_flops: Math.log10(flops), log_seconds: Math.log10(seconds), log_memory: Math.log10(16 * parameters),
-    devices_for_memory: Math.ceil((16 * parameters) / memory), log_cost: Math.log10(1 + (seconds / 3600) * count * price),
+    devices_for_memory: Math.ceil((16 * parameters) / memory),
+    log_cost: Math.log10(1 + (seconds / 3600) * count * price),
     per_parameter: tokens / parameters, log_best: Math.log10(best),
     loss: 1.69 + 406.4 / parameters ** 0.34 + 410.7 / tokens ** 0.28,
     best_loss: 1.69 + 406.4 / best ** 0.34 + 410.7 / (20 * best) ** 0.28,
@@ -122,8 +123,8 @@ function render(context) {
       : now.per_parameter > 40 ? "many: cheaper to run afterwards" : "near the rule of 20";
     readout.replaceChildren(
       make("div", {}, `${spoken(now.per_parameter)} tokens per parameter: ${advice}.`),
-      make("div", {}, `For the same operations the rule says ${spoken(10 ** now.log_best)} parameters. Hoffmann's law: ` +
-        `loss ${nice(now.loss, 2)} as it is, ${nice(now.best_loss, 2)} by the rule.`),
+      make("div", {}, `For the same operations the rule says ${spoken(10 ** now.log_best)} parameters. ` +
+        `Hoffmann's law: loss ${nice(now.loss, 2)} as it is, ${nice(now.best_loss, 2)} by the rule.`),
     );
   }
   paint();

@@ -8,25 +8,35 @@ const REACH = 1.9, CELLS = 44;
 /** The likeliest prototype; of equal ones the first. */
 const best = (answer) => answer.reduce((top, p, k) => (p > answer[top] + 1e-9 ? k : top), 0);
 
+const ARRAYS = ["points", "noise", "first", "prototypes"];
+
+/** The weights of one start in a row, as tiny_dino.js takes them: two of each hidden unit, their biases, prototypes. */
+function startOf(first, prototypes, start, H, K) {
+  const weights = new Float64Array(3 * H + K * H);
+  for (let i = 0; i < H; i++) {
+    weights[2 * i] = first[(start * H + i) * 3];
+    weights[2 * i + 1] = first[(start * H + i) * 3 + 1];
+    weights[2 * H + i] = first[(start * H + i) * 3 + 2];
+  }
+  weights.set(prototypes.subarray(start * K * H, (start + 1) * K * H), 3 * H);
+  return weights;
+}
+
+const startNames = (count) => Array.from({ length: count }, (_, i) => [i, `random weights ${i + 1}`]);
+
 function render(context) {
   const { model } = context;
-  const points = array(model.get("points")), noise = array(model.get("noise"));
-  const first = array(model.get("first")), prototypes = array(model.get("prototypes"));
-  const N = points.shape[0], [starts, K, H] = prototypes.shape;
-  const runs = new Map(); // trained once for every choice, in some 50 milliseconds
+  let points, noise, first, prototypes, N, starts, K, H, runs; // trained once for every choice, in some 50 milliseconds
+  function load() {
+    [points, noise, first, prototypes] = ARRAYS.map((name) => array(model.get(name)));
+    [[N], [starts, K, H], runs] = [points.shape, prototypes.shape, new Map()];
+  }
+  load();
   function course() {
     const [start, centring, sharpening] = ["start", "centring", "sharpening"].map((key) => model.get(key));
-    const key = `${start} ${centring} ${sharpening}`;
-    if (!runs.has(key)) {
-      const weights = new Float64Array(3 * H + K * H);
-      for (let i = 0; i < H; i++) {
-        weights[2 * i] = first.data[(start * H + i) * 3];
-        weights[2 * i + 1] = first.data[(start * H + i) * 3 + 1];
-        weights[2 * H + i] = first.data[(start * H + i) * 3 + 2];
-      }
-      weights.set(prototypes.data.subarray(start * K * H, (start + 1) * K * H), 3 * H);
-      runs.set(key, train({ points: points.data, noise: noise.data, weights, H, K, centring, sharpening }));
-    }
+    const key = `${start} ${centring} ${sharpening}`, weights = () => startOf(first.data, prototypes.data, start, H, K);
+    if (!runs.has(key)) runs.set(key,
+      train({ points: points.data, noise: noise.data, weights: weights(), H, K, centring, sharpening }));
     return runs.get(key);
   }
   const temperature = () => (model.get("sharpening") ? SHARP : STUDENT);
@@ -42,12 +52,11 @@ function render(context) {
     };
   }
   const figure = frame(context, { name: "collapse", numbers: state });
-  const step = slider({ label: "Steps", min: 0, max: STEPS, step: 1, value: 0,
-    input: (v) => figure.push("step", v) });
+  const step = slider({ label: "Steps", min: 0, max: STEPS, step: 1, value: 0, input: (v) => figure.push("step", v) });
   const centring = toggle({ label: "centring", value: true, input: (on) => figure.push("centring", on) });
   const sharpening = toggle({ label: "sharpening", value: true, input: (on) => figure.push("sharpening", on) });
-  const start = choice({ label: "Start", value: 0, input: (v) => figure.push("start", Number(v)),
-    options: Array.from({ length: starts }, (_, i) => [i, `random weights ${i + 1}`]) });
+  const start = choice({ label: "Start", value: 0, options: startNames(starts),
+    input: (v) => figure.push("start", Number(v)) });
   const picture = slider({ label: "Picture", min: 0, max: N - 1, step: 1, value: 0, format: (i) => String(i + 1),
     input: (i) => figure.push("picture", i) });
   for (const less of [start, picture]) less.classList.add("al-aside");
@@ -154,6 +163,12 @@ function render(context) {
   }
   paint();
   figure.on(["step", "centring", "sharpening", "start", "picture"], () => figure.schedule(paint));
+  figure.on(ARRAYS, () => {
+    load();
+    picture.querySelector("input").max = String(N - 1);
+    start.fill(startNames(starts));
+    figure.schedule(paint);
+  });
   figure.onTheme(() => figure.schedule(paint));
   figure.onWidth((now) => { width = now; paint(); });
   return figure.dispose;

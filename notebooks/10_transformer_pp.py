@@ -70,20 +70,20 @@ hero_parts = [
     Box("words", at=(0, 1), colour="embedding"),
     Box("norm", at=(1, 1), colour="norm"),
     Box("pre", "pre-norm", detail="was: after", at=(1, 0)),
-    Box("rms", "RMSNorm", detail="was: LayerNorm", at=(1, 2)),
+    Box("rms", "RMSNorm", detail="was: Layer", at=(1, 2)),
     Box("qk", "Q, K", at=(2, 1), colour="query"),
     Box("rope", "RoPE", detail="was: waves", at=(2, 0)),
     Box("qknorm", "QK-norm", detail="was: none", at=(2, 2)),
     Box("kv", "K, V kept", at=(3, 1), colour="key"),
     Box("gqa", "GQA", detail="was: MHA", at=(3, 2)),
     Box("soft", "attention", at=(4, 1), colour="attention"),
-    Box("fused", "fused", detail="was: table", at=(4, 0)),
-    Box("off", "off by one", detail="was: sum 1", at=(4, 2)),
+    Box("fused", "fused", detail="was: no", at=(4, 0)),
+    Box("off", "off by 1", detail="was: sum 1", at=(4, 2)),
     Box("net", "network", at=(5, 1), colour="feed forward"),
     Box("swiglu", "SwiGLU", detail="was: ReLU", at=(5, 0)),
     Box("soap", "SOAP", detail="was: Adam", at=(5, 2)),
-    Box("out", "next word", at=(6, 1), colour="embedding"),
-    Box("tied", "tied", detail="was: own table", at=(6, 0)),
+    Box("out", "next", at=(6, 1), colour="embedding"),
+    Box("tied", "tied", detail="was: two", at=(6, 0)),
 ]
 hero_steps = [
     (
@@ -155,7 +155,7 @@ def block_of_today(step=0, **traits):
         [],
         [Step(text, lit) for text, lit in hero_steps],
         step=step,
-        gap=(12, 34),
+        gap=(8, 34),
         **traits,
     )
 
@@ -208,7 +208,7 @@ def learn(config, steps=160, lr=8e-3, number=0, **plan):
     return model, log
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 old, today = Config.vanilla_2017(**SIZES), Config.plus_plus(**SIZES)
 plans = {
     "2017": (old, dict(lr=8e-3)),
@@ -578,7 +578,7 @@ def sharing(heads=4):
     )  # fmt: skip
 
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["hide-input"]
 sharing()
 
 # %% [markdown]
@@ -741,7 +741,7 @@ Diagram(
 # %% [markdown]
 # **Guess:** four layers, a learning rate of 0.008, no clipping, 80 steps. The rate is at its full height at once, or climbs to it during half of the steps. Which of the four ways learns nothing but how frequent each letter is?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 starts = {}
 for norm in ("post", "pre"):
     for warm_up in (0.0, 0.5):  # share of the steps; then the rate falls
@@ -855,7 +855,7 @@ def scores_of(config, number, **plan):
     return seen, sum(log.losses[-10:]) / 10
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 growth = {}
 for qk_norm in (False, True):
     config = Config(
@@ -952,7 +952,7 @@ figures.show(
 # %% [markdown]
 # And with off by one? We train today's small model without it as well, on the same three seeds, and compare where their attention goes.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 with_one = [one for one, _ in race["Transformer++"]]
 plain = today.switch("off_by_one")
 without_one = [
@@ -1104,7 +1104,7 @@ for name in climbed:
 # %% tags=["fragment", "hide-input"]
 up = ["2017", *(f"+ {name}" for name in SWITCHES)]
 out = [f"++ without {name}" for name in SWITCHES]
-fig, axes = plt.subplots(1, 2, figsize=(7.8, 4.4), sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.7), sharex=True)
 for ax, names, title in (
     (axes[0], up, "One more switch each"),
     (axes[1], ["+ off_by_one", *out], "All but one"),
@@ -1156,12 +1156,12 @@ assert gaps["positions"] > 0.08
 assert gaps["optimiser"] > 0.02
 assert gaps["norm"] < 0
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### Each optimiser at its own best rate
 #
 # An optimiser is easily made to win by giving the other one a bad learning rate. So both ends of the ladder were swept over five rates with each of the three (one seed), and trained on two more seeds at the best.
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "deeper"]
 swept = {n: one for n, one in ladder.items() if one["kind"] == "sweep"}
 rates = [run["lr"] for run in swept["2017, adam"]["runs"]]
 print(
@@ -1196,7 +1196,7 @@ for end in ("2017", "++"):
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Each optimiser at its own best rate
 
-# %% tags=["fragment", "hide-input"]
+# %% tags=["fragment", "hide-input", "deeper"]
 fig, axes = plt.subplots(1, 2, figsize=(7.8, 3.5), sharey=True)
 styles = dict(
     adam=("Adam", "o:"), adamw=("AdamW", "s--"), soap=("SOAP", "^-")
@@ -1218,7 +1218,7 @@ figures.show(
     caption="Seed 0. Each curve has its lowest point inside the range. Read off the best rate of each: would one rate for all be fair?",
 )
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 for one in swept.values():
     lowest = min(one["runs"], key=lambda run: run["valid"][-1])["lr"]
     assert min(rates) < lowest < max(rates)

@@ -13,29 +13,11 @@
 # %% [markdown]
 # # 0 · Start here
 #
-# A Transformer never sees a word, a picture or a sound. It sees a table of numbers. This chapter is about how anything becomes such a table,
-# and it shows you around: the map of the course, how to run it, how to read its figures.
+# A Transformer never sees a word, a picture or a sound. It sees a table of numbers.
 #
-# At the end you can
-#
-# - chop a text, a picture and a sound into tokens, and say how many there are and how wide;
-# - explain what an embedding is, and compute which words lie near each other;
-# - find *king − man + woman* on real vectors, and say what is wrong with the famous story;
-# - run a chapter, check an exercise, read a heatmap.
-#
-# Run the cells as you read (`Shift` + `Enter`), and change things. Nothing can break.
+# **Question:** what do a translator, a model that outlines the cat in a photograph, and a chatbot have in common? Step through the map: each chapter begins with something that the one before it could not do.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# # Start here
-#
-# attnlab · chapter 0
-#
-# Chop anything into chunks. Give each chunk a vector.
-
-# %% [markdown] tags=["notes"]
-# 25 minutes. History (5), tokens (8), vectors with meaning (8), how the course works (4). Every figure is live: let somebody from the room choose the words.
-
-# %%
+# %% tags=["setup"]
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -57,9 +39,119 @@ from attnlab.widgets import (
     Timeline,
     WordDirections,
 )
+from attnlab.widgets.diagram import Box, Diagram, Matrix, Step
 
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Start here
+#
+# attnlab · chapter 0
+#
+# Chop anything into chunks. Give each chunk a vector.
+
+# %% [markdown] tags=["notes"]
+# 25 minutes. History (5), tokens (8), vectors with meaning (8), how the course works (4). Every figure is live: let somebody from the room choose the words.
+
+# %% tags=["slide", "hide-input"]
+CHAPTERS = [
+    ("c0", "0 Tokens", "any input is a table", (0, 0), "00_start"),
+    ("c1", "1 RNN", "sentence to sentence", (1, 0), "01_rnn_seq2seq"),
+    ("c2", "2 Alignment", "look back while writing", (2, 0), "02_bahdanau"),
+    ("c3", "3 Self-attention", "all words at once", (3, 0), "03_self_attention"),
+    ("c4", "4 Heads", "several things at once", (3, 1), "04_multi_head"),
+    ("c5", "5 Positions", "who bit whom", (2, 1), "05_positions"),
+    ("c6", "6 Transformer", "the whole machine", (1, 1), "06_transformer"),
+    ("c7", "7 Families", "GPT, BERT, T5, scale", (0, 1), "07_families"),
+    ("c8", "8 ViT, DINO", "pictures as patches", (0, 2), "08_vit_dino"),
+    ("c9", "9 Swin", "windows that shift", (1, 2), "09_swin"),
+    ("c10", "10 Transformer++", "today's upgrades", (2, 2), "10_transformer_pp"),
+    ("c11", "Capstone", "your own model", (3, 2), "capstone_your_own_model"),
+]  # fmt: skip
+Diagram(
+    [
+        Box(name, label, detail=detail, at=at, link=f"{page}.html")
+        for name, label, detail, at, page in CHAPTERS
+    ],
+    arrows=[f"c{i} -> c{i + 1}" for i in range(11)],
+    steps=[
+        Step("First: anything becomes a table, one row of numbers per token.", lit=["c0"]),
+        Step("A recurrent network translates, and squeezes each sentence into one vector. Attention was born to help it.", lit=["c1", "c2"]),
+        Step("Throw the recurrence away. Queries, keys and values; heads; positions.", lit=["c3", "c4", "c5"]),
+        Step("Put together: the Transformer, and the families that came from it.", lit=["c6", "c7"]),
+        Step("The same blocks read pictures, whole or in windows.", lit=["c8", "c9"]),
+        Step("And the same blocks, upgraded, tell a story in your browser. At the end you build that model yourself.", lit=["c10", "c11"]),
+    ],
+    tall={f"c{i}": (i % 2 if i // 2 % 2 == 0 else 1 - i % 2, i // 2) for i in range(12)},
+    title="The course as a map",
+    caption="One set of blocks runs all of it: a translator, a picture model, a chatbot. On the website a click opens the chapter.",
+)  # fmt: skip
+
+# %% [markdown]
+# At the end of this chapter you can
+#
+# - chop a text, a picture and a sound into tokens, and say how many there are and how wide;
+# - explain what an embedding is, and compute which words lie near each other;
+# - find *king − man + woman* on real vectors, and say what is wrong with the famous story;
+# - run a chapter, check an exercise, read a heatmap.
+#
+# Run the cells as you read (`Shift` + `Enter`), and change things. Nothing can break.
+
+# %% [markdown]
+# ## How to work
+#
+# **A chapter** has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, an experiment, a popular mistake, exercises, and a summary. Allow one to two hours. Training in a chapter takes about a minute, and a bar shows the time left.
+#
+# **An exercise** has a stub with dots, hints that you unfold one by one, and a check that says in words what is wrong. Nothing is graded and nothing is sent anywhere. Solutions are in `notebooks/solutions/`, and folded on the website.
+#
+# **GPU exercises** are notebooks of their own. They run in a small size on any laptop, and at full size in Colab.
+#
+# **Your work** stays yours: nothing the course does overwrites a notebook you have edited.
+#
+# **You need** some Python, the idea of a derivative, and a little linear algebra. torch is explained where it comes up. The fold below refreshes three things that every chapter uses.
+
+# %% [markdown] tags=["deeper"]
+# ### Five minutes: softmax, matrix product, gradient
+#
+# **Softmax** turns any numbers into shares that add up to 1: raise $e$ to each, divide by the sum. The largest number gets the largest share, and nothing is ever exactly 0.
+#
+# **A matrix product** is many dot products: entry $(i, j)$ of $AB$ is row $i$ of $A$ times column $j$ of $B$. So $(n, m)$ times $(m, k)$ is $(n, k)$: the inner sizes must agree.
+#
+# **A gradient** says how the loss changes when a number changes a little. torch computes all of them at once with `.backward()`; training moves every number a small step against its gradient.
+
+# %% tags=["deeper"]
+scores = torch.tensor([2.0, 1.0, 0.0])
+print("softmax:", scores.softmax(-1), "sum", scores.softmax(-1).sum())
+
+A, B = torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(3, 4)
+print(
+    "(2, 3) @ (3, 4):", tuple((A @ B).shape), "entry (1, 2):", A[1] @ B[:, 2]
+)
+
+w = torch.tensor(3.0, requires_grad=True)
+loss = (w - 1) ** 2  # its derivative is 2 (w − 1)
+loss.backward()
+print("gradient at w = 3:", w.grad)
+
+# %% [markdown] tags=["deeper"]
+# ### Notation
+#
+# The same letters in all chapters:
+#
+# | letter | meaning | | letter | meaning |
+# |---|---|---|---|---|
+# | $B$ | sentences in a batch | | $q, k, v, o$ | query, key, value, output |
+# | $L$, $S$ | tokens with a query; tokens with a key | | $Q, K, V, O$ | all of them, as rows |
+# | $E$ | width of the model | | $\alpha$ | weights, each row adds up to 1 |
+# | $H$ | heads | | $s$ or $e$ | scores, before the softmax |
+# | $D$ | width of a head, $E/H$ | | $h_t$, $s_t$ | state of an encoder, of a decoder |
+# | $V$ | words in the vocabulary | | $W$ | a learned matrix |
+# | $T$ | words of a target, steps in time | | $\tau$ | temperature |
+#
+# Three letters work in a second place. Recurrent networks (chapters 1 and 2) have no heads: there $H$ is the width of a state, and the target has length $T$. A picture is $C \times H \times W$: colours, height, width. And the $V$ of $Q, K, V$ are values.
+#
+# Shapes stand in brackets, batch first: $(B, L, E)$. A mask is a table of yes and no, `True` = may attend. A vector is a row.
 
 # %% [markdown]
 # ## 1 · The question
@@ -69,7 +161,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 # The obvious idea: number the words. Put a dictionary in the order of the alphabet and take the place of each word. **Guess first:** with such numbers, which
 # words are the neighbours of *king*?
 #
-# We take the dictionary of a real model, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084)): all its entries that are plain words of three letters or more.
+# We take the dictionary of a real model, all-MiniLM-L6-v2 (a sentence encoder, [Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084), trained from the distilled MiniLM of [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): all its entries that are plain words of three letters or more.
 
 # %%
 tokenizer, encoder = minilm()
@@ -81,7 +173,7 @@ number = {word: i for i, word in enumerate(words)}
 i = number["king"]
 print(f"{len(words):,} words; king is number {i:,}")
 print("before it:", words[i - 3 : i])
-print("behind it:", words[i + 1 : i + 4])
+print("after it: ", words[i + 1 : i + 4])
 
 # %% [markdown]
 # A network that thinks in such numbers finds *kinetic* similar to *king*. How bad is that? Take pairs of words that belong together, and 500 strangers.
@@ -92,7 +184,7 @@ print("behind it:", words[i + 1 : i + 4])
 #
 # Number the words by the alphabet. Is *queen* nearer to *king* than a random word is?
 
-# %%
+# %% tags=["hide-input"]
 PAIRS = """king queen, cat dog, river lake, doctor nurse, apple banana, paris london,
 monday friday, red blue, walk run, happy glad, car truck, teacher student,
 guitar piano, bread butter, winter summer, father mother, gold silver, north south,
@@ -123,8 +215,7 @@ print(f"by number: the partner is nearer in {by_number:.0%} of the cases")
 # A coin would get one half. Alphabet numbers carry next to no meaning. One number per word is also too little: near in which sense?
 
 # %% [markdown]
-# Not much better than a coin. The trouble is deeper than the alphabet: **one** number puts all words on a line. But *king* should be near *queen* because of the crown, and near *man*
-# because of the gender, and neither should push *queen* and *man* together. A line has no room for that. A space has.
+# Not much better than a coin. The trouble is deeper than the alphabet: **one** number puts all words on a line. *king – queen – woman – man – king*: each is one step from the next (the crown, the gender), and the opposite ones are two steps apart. Try to put these four on a line. On a square it is easy.
 #
 # ## 2 · By hand
 #
@@ -164,9 +255,28 @@ print("nearest:", names[distance.argmin()])
 #
 # | symbol | meaning | shape | here |
 # |---|---|---|---|
-# | $w$ | the numbers of the words | $(L,)$ | 2 words |
+# | $w$ | the ids of the words | $(L,)$ | 2 words |
 # | $W$ | the embedding, learned like any other weight | $(V, E)$ | $(5, 3)$ |
 # | $x$ | one vector for each word | $(L, E)$ | $(2, 3)$ |
+
+# %% tags=["slide", "hide-input"]
+w = torch.tensor([3, 0])  # woman, king
+one_hot = F.one_hot(w, num_classes=5).float()  # (2, 5)
+Diagram(
+    [
+        Matrix("hot", "one-hot", values=one_hot, digits=0, rows=["woman", "king"], at=(0, 0)),
+        Matrix("W", "table W", values=table, digits=0, rows=names, at=(1, 0)),
+        Matrix("x", "x", values=one_hot @ table, digits=0, rows=["woman", "king"], at=(2, 0)),
+    ],
+    arrows=["hot -> W", "W -> x"],
+    steps=[
+        Step("Two words. Each is a row of zeros with a single 1, at the word's number.", lit=["hot"]),
+        Step("The table has one row per word of the dictionary.", lit=["W"]),
+        Step("The product picks rows: the 1 in the first row takes the row of woman, and nothing else.", lit=["hot", "W", "x"]),
+    ],
+    title="One-hot times table is a row of the table",
+    caption="Nobody multiplies by all these zeros: in code it is table[w]. But it shows that an embedding is a linear layer.",
+)  # fmt: skip
 
 # %%
 w = torch.tensor([3, 0])  # woman, king
@@ -260,6 +370,29 @@ print("to the Transformer:", year["Transformer"] - year["Attention"], "years")
 # ### Chop anything
 #
 # A sentence, a picture and a sound. The recipe is the same: **chop it into chunks, and project each chunk to a vector**.
+
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Box("text", "text", at=(0, 0)),
+        Box("image", "picture", at=(0, 1)),
+        Box("sound", "sound", at=(0, 2)),
+        Box("pieces", "pieces of words", detail="ids, looked up", at=(1, 0), colour="query"),
+        Box("patches", "patches", detail="P · P · C numbers", at=(1, 1), colour="key"),
+        Box("frames", "frames", detail="F samples", at=(1, 2), colour="value"),
+        Matrix("X", "X", size=(6, 4), shape="L × E", at=(2, 1)),
+    ],
+    arrows=["text -> pieces -> X", "image -> patches -> X", "sound -> frames -> X"],
+    steps=[
+        Step("Three kinds of input.", lit=["text", "image", "sound"]),
+        Step("Chop each into chunks.", lit=["pieces", "patches", "frames"]),
+        Step("Project each chunk to a vector of the same width: one table, whatever it was.", lit=["pieces", "patches", "frames", "X"]),
+    ],
+    title="Chop, then project",
+    caption="After this step a model cannot tell what it reads. Everything in this course happens to X.",
+)  # fmt: skip
+
+# %% [markdown]
 #
 # - *Text.* With no merges every letter is a token. Add merges: the commonest neighbours are glued, first letters, then syllables, then whole words. Type your own name. Why does it stay in pieces?
 # - *Picture.* Halve the patch size. **Guess:** how many times more tokens? Chapter 3 measures what that costs: attention pays for every *pair*.
@@ -417,9 +550,9 @@ for amount in (0.0, 0.5, 1.0, 1.5, 2.0):
 #
 # ### How to read a heatmap
 #
-# You will meet this figure in every chapter. **Row: the token that looks. Column: the token that is looked at. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
+# You will meet this figure in every chapter. **Row: the token that asks. Column: the token that is asked. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
 #
-# Here each word looks at the words by the similarity of their vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then turn the temperature: what happens to a row when it is cold, and when it is hot?
+# Here each word weights all words by the similarity of their vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then turn the temperature: what happens to a row when it is cold, and when it is hot?
 
 # %% tags=["hide-input"]
 small = ["king", "queen", "paris", "london", "walk", "run"]
@@ -429,7 +562,7 @@ AttentionHeatmap(
     k=6 * chosen,
     tokens=small,
     title="Your first heatmap",
-    caption="Three pairs of words that belong together. Look for the squares of two: next to itself, each word looks most at its partner.",
+    caption="Three pairs of words that belong together. Look for the squares of two: after itself, each word gives most weight to its partner.",
 )
 
 # %%
@@ -449,7 +582,7 @@ print("second choice:", *(small[j] for j in second))
 # start with letters, find the commonest pair of neighbours, glue it everywhere, repeat.
 
 
-# %%
+# %% tags=["hide-input"]
 def glue(parts, pair):
     """Join every neighbouring pair that equals `pair`."""
     out = []
@@ -733,48 +866,6 @@ print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
 # So: there are directions with a meaning, and they are measured above. But "equals" is a story. A second warning from the same place: the directions come from texts that people wrote, with their prejudices in them ([Bolukbasi et al. 2016](https://arxiv.org/abs/1607.06520)).
 #
 # And one thing no table can do: give *bank* two vectors, one by the river and one with the money. That is the question chapter 3 begins with.
-
-# %% [markdown]
-# ## How to work with this course
-#
-# **The map.** Each chapter starts with something the one before could not do.
-#
-# | chapter | it asks | it builds |
-# |---|---|---|
-# | 0 Start here | how does anything become numbers? | tokens, embeddings |
-# | 1 RNN sequence-to-sequence | how does one sentence become another? | cells, encoder and decoder, beam search |
-# | 2 Bahdanau alignment | must one vector hold a whole sentence? | attention |
-# | 3 Self-attention | must words wait in a queue? | queries, keys, values, masks |
-# | 4 Multi-head attention | what if a word needs two things at once? | heads |
-# | 5 Positional encoding | who bit whom? | sinusoids, ALiBi, RoPE |
-# | 6 The full Transformer | what else is in the machine? | residuals, norms, three families |
-# | 7 to 9 | pictures, windows, today's upgrades | ViT and DINO, Swin, Transformer++ |
-#
-# **A chapter** has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, an experiment, a popular mistake, exercises, and a summary. Allow one to two hours. Training in a chapter takes about a minute, and a bar shows the time left.
-#
-# **An exercise** has a stub with dots, hints that you unfold one by one, and a check that says in words what is wrong. Nothing is graded and nothing is sent anywhere. Solutions are in `notebooks/solutions/`, and folded on the website.
-#
-# **GPU exercises** are notebooks of their own. They run in a small size on any laptop, and at full size in Colab.
-#
-# **Your work** stays yours: nothing the course does overwrites a notebook you have edited.
-#
-# ### Notation
-#
-# The same letters in all chapters:
-#
-# | letter | meaning | | letter | meaning |
-# |---|---|---|---|---|
-# | $B$ | sentences in a batch | | $q, k, v, o$ | query, key, value, output |
-# | $L$, $S$ | tokens that look; tokens looked at | | $Q, K, V, O$ | all of them, as rows |
-# | $E$ | width of the model | | $\alpha$ | weights, each row adds up to 1 |
-# | $H$ | heads | | $s$ or $e$ | scores, before the softmax |
-# | $D$ | width of a head, $E/H$ | | $h_t$, $s_t$ | state of an encoder, of a decoder |
-# | $V$ | words in the vocabulary | | $W$ | a learned matrix |
-# | $T$ | words of a target, steps in time | | $\tau$ | temperature |
-#
-# Three letters work in a second place. Recurrent networks (chapters 1 and 2) have no heads: there $H$ is the width of a state, and the target that looks has length $T$. A picture is $C \times H \times W$: colours, height, width. And the $V$ of $Q, K, V$ are values.
-#
-# Shapes stand in brackets, batch first: $(B, L, E)$. A mask is a table of yes and no, `True` = may attend. A vector is a row.
 
 # %% [markdown]
 # ## 7 · Exercises

@@ -5,6 +5,8 @@ import math
 import torch
 from corpus import right, wrong
 
+from attnlab.layers.positions import Rope
+
 # 05.1 my_sinusoids(length, width) ----------------------------------------------------------------
 
 
@@ -277,3 +279,91 @@ def with_the_fastest_pairs_only(k, width):
     """The slow pairs hardly tell neighbours apart, so they can be left out."""
     keep = torch.eye(width)[:, : width // 2]
     return 300 * in_place_in_a_table(k, width) @ keep, keep
+
+
+# 05.6 rope_scores(q, k) --------------------------------------------------------------------------
+
+
+def scores_of(q, k, first_query, first_key=0):
+    rope = Rope(q.shape[-1])
+    return rope(q, first_query) @ rope(k, first_key).T / math.sqrt(q.shape[-1])
+
+
+@wrong("05.6", "as if they stood at the first places")
+def still_the_bug(q, k):
+    return scores_of(q, k, 0)
+
+
+@wrong("05.6", "The first query is put at place S")
+def one_text_too_far(q, k):
+    return scores_of(q, k, len(k))
+
+
+@wrong("05.6", "one place too early")
+def off_by_one(q, k):
+    return scores_of(q, k, len(k) - len(q) - 1)
+
+
+@wrong("05.6", "as if they stood at the first places")
+def moves_the_keys_along(q, k):
+    """Moved alike, queries and keys are where they were: RoPE sees distances only."""
+    return scores_of(q, k, len(k) - len(q), len(k) - len(q))
+
+
+@wrong("05.6", "not divided by √D")
+def forgot_the_scale(q, k):
+    return scores_of(q, k, len(k) - len(q)) * math.sqrt(q.shape[-1])
+
+
+@right("05.6")
+def pad_turn_and_cut(q, k):
+    """Put the queries where they stand, turn all places, and keep the last ones."""
+    rope = Rope(q.shape[-1])
+    padded = torch.cat([torch.zeros(len(k) - len(q), q.shape[-1]), q])
+    turned = rope(padded)[len(k) - len(q) :]
+    return torch.einsum("ld,sd->ls", turned, rope(k)) / math.sqrt(q.shape[-1])
+
+
+@right("05.6")
+def one_query_at_a_time(q, k):
+    rope, first = Rope(q.shape[-1]), len(k) - len(q)
+    rows = [rope(q[i : i + 1], first + i) @ rope(k).T for i in range(len(q))]
+    return torch.cat(rows) / q.shape[-1] ** 0.5
+
+
+# 05.7 moves_with_you(kind) -----------------------------------------------------------------------
+
+
+@wrong("05.7", "words meet places in two of its four terms")
+def sinusoids_are_relative(kind):
+    return kind != "learned"
+
+
+@wrong("05.7", "Turning back by i and forward by j")
+def rope_is_absolute(kind):
+    return kind in ("Shaw", "T5", "ALiBi")
+
+
+@wrong("05.7", "The bias depends on |j − i| alone")
+def alibi_is_absolute(kind):
+    return kind in ("Shaw", "T5", "RoPE")
+
+
+@wrong("05.7", "row 28 has nothing to do with row 8")
+def everything_is_relative(kind):
+    return kind != "sinusoidal"
+
+
+@wrong("05.7", "expected True or False")
+def with_words(kind):
+    return "yes"
+
+
+@right("05.7")
+def by_a_table(kind):
+    return {"sinusoidal": False, "learned": False}.get(kind, True)
+
+
+@right("05.7")
+def what_is_added_to_the_tokens_is_not(kind):
+    return not (kind == "learned" or kind.startswith("sin"))

@@ -1,4 +1,4 @@
-"""Chapter 5, positional encoding: what its five exercises must satisfy."""
+"""Chapter 5, positional encoding: what its seven exercises must satisfy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from torch import Tensor
 
 from attnlab.attention import weights
 from attnlab.checks.answer import Answer, two_matrices
-from attnlab.checks.ch05_suspects import ALIBI, ROPE, SHIFT, SINUSOIDS, alibi, rope, shift
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.ch05_suspects import (
+    ALIBI,
+    CACHED,
+    ROPE,
+    SHIFT,
+    SINUSOIDS,
+    alibi,
+    cached,
+    rope,
+    shift,
+)
+from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.layers.positions import sinusoidal
+from attnlab.layers.relative import T5Bias
 
 # 05.1 ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -324,3 +335,129 @@ def it_looks_any_number_back(answer: Answer) -> None:
 @ruler.property
 def it_works_far_away_as_well(answer: Answer) -> None:
     must_count_back(answer, 3, 32, first=5000)
+
+
+# 05.6 ────────────────────────────────────────────────────────────────────────────────────────────
+
+newest = Exercise(
+    "05.6",
+    title="Find the bug",
+    call="rope_scores(q, k)",
+    returns="scores of shape (L, S)",
+    reference=cached,
+    suspects=CACHED,
+    lesson="With the whole text at once the offset is 0, so no test of whole texts can find this.",
+)
+
+
+@newest.property
+def there_is_one_score_for_each_query_and_key(answer: Answer) -> None:
+    answer(numbers(2, 8), numbers(5, 8, seed=1))
+
+
+@newest.property
+def a_whole_text_at_once(answer: Answer) -> None:
+    answer.must_match(numbers(5, 8), numbers(5, 8, seed=1))
+
+
+@newest.property
+def a_single_new_token_against_a_cache(answer: Answer) -> None:
+    answer.must_match(
+        numbers(1, 8),
+        numbers(6, 8, seed=1),
+        likely="With 6 keys, the only query stands at place 5.",
+    )
+
+
+@newest.property
+def token_by_token_is_the_whole_text(answer: Answer) -> None:
+    q, k = numbers(7, 4), numbers(7, 4, seed=1)
+    whole = answer(q, k)
+    for last in range(1, 8):
+        row = answer(q[last - 1 : last], k[:last])[0]
+        if not close(row, whole[last - 1, :last]):
+            raise Mistake(
+                f"Token {last - 1} alone, against {last} keys, has other scores than in the whole "
+                "text.",
+                likely="Its query stands at the last place, its keys from place 0 on.",
+            )
+
+
+@newest.draws
+def newest_queries_and_all_keys(draw: Draw) -> tuple[Tensor, Tensor]:
+    keys, width = draw.size(1, 12), 2 * draw.size(1, 5)
+    return draw.numbers(draw.size(1, keys), width), draw.numbers(keys, width)
+
+
+# 05.7 ────────────────────────────────────────────────────────────────────────────────────────────
+
+KINDS = ("sinusoidal", "learned", "Shaw", "T5", "ALiBi", "RoPE")
+WHY = {
+    "sinusoidal": "Places are added before W_q and W_k. Expand the score: words meet places in two "
+    "of its four terms, and W_q W_kᵀ stands between the two places.",
+    "learned": "Every place has a row of its own, and row 28 has nothing to do with row 8.",
+    "Shaw": "The added vector depends on j − i alone.",
+    "T5": "The bucket depends on j − i alone.",
+    "ALiBi": "The bias depends on |j − i| alone.",
+    "RoPE": "Turning back by i and forward by j is turning by j − i.",
+}
+
+prediction = Exercise(
+    "05.7",
+    title="Predict, then run",
+    call="moves_with_you(kind)",
+    returns="True or False",
+    lesson="Relative is what enters after the projections: a bias on the scores, or a turn of "
+    "queries and keys.",
+)
+
+
+def stays(kind: str) -> bool:
+    """Run it: a pair at places 3 and 8, then at 23 and 28, with random words and weights."""
+    width, places = 8, 40
+    x, w_q, w_k = numbers(2, width), numbers(width, width, seed=1), numbers(width, width, seed=2)
+    table = {"sinusoidal": sinusoidal(places, width), "learned": numbers(places, width, seed=3)}
+    apart = numbers(places, width, seed=4)  # Shaw's vectors, one for each distance
+    t5 = T5Bias(1, buckets=16, furthest=24)
+    t5.table.data = numbers(*t5.table.shape, seed=5)
+
+    def score(i: int, j: int) -> float:
+        first, second = x[0], x[1]
+        if kind in table:
+            first, second = first + table[kind][i], second + table[kind][j]
+        q, k = first @ w_q, second @ w_k
+        if kind == "RoPE":
+            q, k = rope(q[None], i)[0], rope(k[None], j)[0]
+        if kind == "Shaw":
+            k = k + apart[j - i]
+        bias = {
+            "T5": lambda: t5(places, places).detach()[0, i, j],
+            "ALiBi": lambda: -0.25 * abs(j - i),
+        }
+        return float(q @ k) + float(bias.get(kind, lambda: 0.0)())
+
+    return abs(score(3, 8) - score(23, 28)) < 1e-3
+
+
+@prediction.property
+def it_says_yes_or_no_for_each_encoding(answer: Answer) -> None:
+    for kind in KINDS:
+        said = answer(kind)
+        if not isinstance(said, bool):
+            raise Mistake(
+                f'`moves_with_you("{kind}")` is {a_kind_of(said)}, expected True or False.',
+                likely="Fill in a prediction for every encoding.",
+            )
+
+
+@prediction.property
+def the_predictions_come_true(answer: Answer) -> None:
+    for kind in KINDS:
+        said, seen = answer(kind), stays(kind)
+        if said != seen:
+            happened = "stayed the same" if seen else "changed"
+            raise Mistake(
+                f"With {kind}, you predicted {said}, but the score {happened} when both tokens "
+                "moved.",
+                likely=WHY[kind],
+            )

@@ -244,3 +244,49 @@ ALIBI: Suspects = [
         lambda slopes, queries, keys: -slopes[:, None, None] * distances(queries, keys) ** 2,
     ),
 ]  # fmt: skip
+
+
+# 05.6 rope_scores(q, k)
+
+
+def cached(q: Tensor, k: Tensor) -> Tensor:
+    """The queries are the last ones of the keys' places."""
+    return _scores(q, k, len(k) - len(q))
+
+
+def _scores(q: Tensor, k: Tensor, first_query: int) -> Tensor:
+    return rope(q, first_query) @ rope(k, 0).mT / q.shape[-1] ** 0.5
+
+
+CACHED: Suspects = [
+    (
+        "The queries are turned as if they stood at the first places. They are the last L of the "
+        "S places.",
+        lambda q, k: _scores(q, k, 0),
+    ),
+    (
+        "The first query is put at place S. With S keys the last place is S − 1, so the first of L "
+        "queries stands at S − L.",
+        lambda q, k: _scores(q, k, len(k)),
+    ),
+    (
+        "Every query is put one place too early: the first of L queries stands at S − L.",
+        lambda q, k: _scores(q, k, len(k) - len(q) - 1),
+    ),
+    (
+        "Every query is put one place too late: the first of L queries stands at S − L.",
+        lambda q, k: _scores(q, k, len(k) - len(q) + 1),
+    ),
+    (
+        "The scores are not divided by √D.",
+        lambda q, k: cached(q, k) * q.shape[-1] ** 0.5,
+    ),
+    (
+        "Queries and keys are not turned at all.",
+        lambda q, k: q @ k.mT / q.shape[-1] ** 0.5,
+    ),
+    (
+        "Only the queries are turned; the keys have places, too.",
+        lambda q, k: rope(q, len(k) - len(q)) @ k.mT / q.shape[-1] ** 0.5,
+    ),
+]

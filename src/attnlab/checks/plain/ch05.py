@@ -4,6 +4,8 @@ import math
 
 import torch
 
+from attnlab.layers.positions import Rope
+
 
 def my_sinusoids(length, width):
     """One row of waves for each place: (length, width)."""
@@ -45,3 +47,16 @@ def count_back(k, width):
     w_q = 200 * shift_matrix(-k, width).T  # the query of p is PE(p - k), and long
     w_k = torch.eye(width)
     return w_q, w_k
+
+
+def rope_scores(q, k):
+    """Scaled scores of the newest queries and all keys: (L, S)."""
+    rope = Rope(q.shape[-1])
+    turned_q = rope(q, len(k) - len(q))  # (L, D): the last L places
+    turned_k = rope(k)  # (S, D)
+    return turned_q @ turned_k.T / math.sqrt(q.shape[-1])
+
+
+def moves_with_you(kind):
+    """Does the score stay when both tokens move by 20 places?"""
+    return kind in ("Shaw", "T5", "ALiBi", "RoPE")

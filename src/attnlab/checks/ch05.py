@@ -445,7 +445,7 @@ def it_says_yes_or_no_for_each_encoding(answer: Answer) -> None:
         said = answer(kind)
         if not isinstance(said, bool):
             raise Mistake(
-                f'`moves_with_you("{kind}")` is {a_kind_of(said)}, expected True or False.',
+                f'`moves_with_you("{kind}")` returned {a_kind_of(said)}, expected True or False.',
                 likely="Fill in a prediction for every encoding.",
             )
 

@@ -61,7 +61,7 @@ from attnlab.widgets import (
     RopeDial,
     SinusoidMatrix,
 )
-from attnlab.widgets.diagram import Box, Diagram, Matrix, Op, Step
+from attnlab.widgets.diagram import Arrow, Box, Diagram, Matrix, Op, Step
 
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
@@ -92,15 +92,28 @@ def mixed(x):
 
 Diagram(
     [
-        Matrix("X", "he hit me", values=one, rows=first, at=(0, 0)),
+        Matrix("X", "he hit me", values=one, shape="", rows=first, at=(0, 0)),
         Op("a", at=(1, 0)),
         Box("A", "attention", at=(2, 0), colour="attention"),
-        Matrix("Y", "out", values=mixed(one), rows=first, at=(3, 0)),
-        Matrix("P", "places", values=torch.zeros(3, 4), digits=2, at=(1, 1)),
-        Matrix("X2", "me hit he", values=two, rows=other, at=(0, 2)),
+        Matrix(
+            "Y", "out", values=mixed(one), shape="", rows=first, at=(3, 0)
+        ),
+        Matrix(
+            "P",
+            "places",
+            values=torch.zeros(3, 4),
+            shape="",
+            digits=2,
+            at=(1, 1),
+        ),
+        Matrix(
+            "X2", "me hit he", values=two, shape="", rows=other, at=(0, 2)
+        ),
         Op("b", at=(1, 2)),
         Box("A2", "attention", at=(2, 2), colour="attention"),
-        Matrix("Y2", "out", values=mixed(two), rows=other, at=(3, 2)),
+        Matrix(
+            "Y2", "out", values=mixed(two), shape="", rows=other, at=(3, 2)
+        ),
     ],
     arrows=["X -> a -> A -> Y", "X2 -> b -> A2 -> Y2", "P -> a", "P -> b"],
     steps=[
@@ -214,7 +227,7 @@ print("each step of the proof holds")
 #
 # The first idea: one more entry in each vector, the place $t = 0, 1, 2, \dots$ Take random words, append $t$, and let them attend to each other. **Guess first:** where do most of 100 tokens put their weight?
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## Just append $t$?
 #
 # $x_t' = (x_t,\ t)$, or $(x_t,\ t/L)$. What goes wrong?
@@ -263,7 +276,7 @@ Diagram(
         Matrix("hands", "hands of clocks", values=hands, digits=1, at=(2, 0),
                columns=["sin", "cos"] * 3),
     ],
-    arrows=["bits -> smooth: round off", "smooth -> hands: sin and cos"],
+    arrows=["bits -> smooth", "smooth -> hands"],
     steps=[
         Step("A binary counter: the ones flip at each step, the twos at every second one. All eight rows differ.", lit=["bits"]),
         Step("The same rhythm without edges: each digit swings between -1 and 1, half as fast as the one before.", lit=["smooth"]),
@@ -466,7 +479,7 @@ products = {
     "all 32 pairs": pe @ pe[32] / 32,
     "bass: pairs 25 to 32": pe[:, 48:] @ pe[32, 48:] / 8,
 }
-fig, ax = plt.subplots(figsize=(7.2, 3.4))
+fig, ax = plt.subplots(figsize=(6.6, 4.0))
 for (name, curve), style in zip(products.items(), ("-", "--", "-", ":")):
     ax.plot(curve, style, label=name, linewidth=3 if "all" in name else 1.6)
 ax.axvline(32, color="grey", linewidth=0.8)
@@ -475,7 +488,7 @@ ax.set(
     xlabel="place",
     ylabel="dot product, scaled",
 )
-fig.legend(loc="outside lower center", ncols=2, fontsize=11)
+fig.legend(loc="outside lower center", ncols=2, fontsize=13)
 figures.show(
     fig,
     alt="Dot products of place 32 with all places. The treble oscillates with a sharp peak at 32, the middle is a "
@@ -509,7 +522,7 @@ for k in (0, 1, 5):
 #
 # Fit $M$ with $PE_{p+1} = M\,PE_p$ on places 0 to 62. What does $M$ look like?
 
-# %% tags=["fragment"]
+# %%
 small = sinusoidal(64, 8, base=100.0).double()  # (64, 8)
 M = torch.linalg.lstsq(small[:-1], small[1:]).solution.T  # (8, 8)
 corner = M[:4, :4].float().round(decimals=2) + 0.0  # no -0.00
@@ -521,6 +534,18 @@ print("ω:                   ", frequencies(8, 100.0).float())
 
 far = sinusoidal(2, 8, base=100.0, offset=5000).double()
 print(f"from 5000 to 5001, off by {(M @ far[0] - far[1]).abs().max():.4f}")
+
+# %% tags=["fragment", "hide-input"]
+Diagram(
+    [
+        Matrix("a", "place p", values=small[3:4].T.float(), shape="", digits=1, numbers=True, at=(1, 0)),
+        Matrix("M", "M, fitted", values=M.float(), shape="", digits=1, numbers=True, at=(0, 0)),
+        Matrix("b", "place p + 1", values=small[4:5].T.float(), shape="", digits=1, numbers=True, at=(2, 0)),
+    ],
+    arrows=["a -> b: one step"],
+    title="One step is one matrix",
+    caption="Four blocks of 2 × 2 on the diagonal, each a rotation; everything else is 0. Here p = 3, but M is the same for every place.",
+)  # fmt: skip
 
 # %% [markdown] tags=["notes"]
 # The blocks are [cos ω, sin ω; −sin ω, cos ω]: the sum formulas for sine and cosine. M is one matrix for all places, even far outside the data it was fitted on. So a linear layer could learn "one back". Whether training finds it is another question: part 5.
@@ -641,13 +666,15 @@ figures.show(
 #
 # Turning back by $m$ and forward by $n$ is turning by $n - m$.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## Rotary, in five lines
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
+# ## Rotary: absolute in, relative out
 #
 # $$(R_{m\omega}\,q)^\top (R_{n\omega}\,k) = q^\top R_{(n-m)\omega}\, k$$
+#
+# Turning back by $m$ and forward by $n$ is turning by $n - m$.
 
 
-# %% tags=["fragment"]
+# %%
 def our_rope(x, offset=0, base=10_000.0):
     """Turn each pair of numbers by its place: (..., L, D) -> (..., L, D)."""
     places = torch.arange(offset, offset + x.shape[-2])
@@ -729,12 +756,22 @@ figures.show(
 # In the echo the target is as near in a long text as in a short one. In the shop nearly so: 7 in 100 notes lie further back than any in training.
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Train on 32, test on 128
-#
-# - **Echo**: say the letter three places ago. *Counting.*
-# - **Shop**: `C2 A1 C0 C?` the latest note counts. *Recency.*
-#
-# Which encodings keep working? Guess.
+# ## Train on 32, test on 128: which encodings keep working?
+
+# %% tags=["fragment", "hide-input"]
+letters, notes = "B E A C F D".split(), "C2 A1 C0 B3 A? C?".split()
+Diagram(
+    [
+        *(Box(f"e{i}", one, at=(i, 0), colour="key" if i == 2 else "") for i, one in enumerate(letters)),
+        *(Box(f"n{i}", one, at=(i, 1), colour="key" if i == 2 else "") for i, one in enumerate(notes)),
+    ],
+    arrows=[
+        Arrow("e5", "e2", "echo: three back is A", via="above"),
+        Arrow("n5", "n2", "shop: the latest note says C0", via="below"),
+    ],
+    title="Two tasks: counting and recency",
+    caption="Echo: say the letter three places ago, exactly three. Shop: C was on shelf 2, then on shelf 0; the latest note counts.",
+)  # fmt: skip
 
 # %% tags=["plumbing"]
 TRAINED, LONGEST = 32, 128
@@ -1046,13 +1083,13 @@ speeds = {
     "squeeze by 4": frequencies(width) / 4,
     "larger base": frequencies(width, stretched_base(4, width)),
 }
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.2))
+fig, axes = plt.subplots(1, 2, figsize=(7, 3.4))
 for ax, hand, name in zip(axes, (0, -1), ("fastest", "slowest")):
     for (way, speed), line in zip(speeds.items(), ("-", "--", ":")):
         ax.plot(spots, spots * speed[hand], line, label=way, linewidth=2.4)
     ax.axhspan(0, 31 * speeds["as trained"][hand], color="grey", alpha=0.2)
     ax.set(title=f"the {name} hand", xlabel="place", ylabel="angle, radians")
-axes[0].legend(fontsize=10)
+axes[0].legend(fontsize=12)
 figures.show(
     fig,
     alt="Angle against place for the fastest and the slowest hand. As trained, both leave the grey band of trained angles after place 31. "

@@ -759,7 +759,10 @@ figures.show(
 # ## Train on 32, test on 128: which encodings keep working?
 
 # %% tags=["fragment", "hide-input"]
-letters, notes = "B E A C F D".split(), "C2 A1 C0 B3 A? C?".split()
+letters, notes = (
+    ["B", "E", "A", "C", "F", "D"],
+    ["C2", "A1", "C0", "B3", "A?", "C?"],
+)
 Diagram(
     [
         *(Box(f"e{i}", one, at=(i, 0), colour="key" if i == 2 else "") for i, one in enumerate(letters)),

@@ -20,6 +20,8 @@
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %%
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -161,6 +163,46 @@ print(f"BLEU of 100 test sentences: {translator.bleu(test):.1f}")
 
 # %% tags=["held"]
 assert history.smooth(5) < history.losses[0]
+
+# %% [markdown]
+# ## The cockpit
+#
+# A learning rate is a guess until you have seen one that is too high. The cell trains one short run; then the controls are yours. *Start* trains a new model with what they say, *Stop* keeps it as it is (`pilot.model`).
+#
+# - **Guess first:** at ten times the rate, does the loss still fall? At a tenth, how much is left to do at the end?
+# - Take the widest model with the rate that was best for the narrowest. Is it still the best?
+
+
+# %% tags=["nbval-ignore-output"]
+short, widths = gpu.choose(
+    cuda=(1500, (128, 256, 512)), cpu=(20, (16, 32)), pretended=(2, (8,))
+)
+
+
+def of_width(wide):
+    """A Transformer of this width, on the device."""
+    return Transformer(replace(config, width=wide)).to(device)
+
+
+def first_sentence(model):
+    """What it makes of the first test sentence; on the CPU, beside the training."""
+    beside = Translator(deepcopy(model).cpu(), source, target)
+    return " ".join(beside.translate([test[0].source])[0])
+
+
+pilot = training.cockpit(
+    of_width,
+    lambda: batches(pairs, source, target, size=size, seed=0),
+    sizes=widths,
+    lr=(width * 4000) ** -0.5,
+    schedule=training.inverse_sqrt,
+    steps=short,
+    sample=first_sentence,
+)
+
+# %% tags=["held"]
+assert pilot.history.steps == short
+assert pilot.model is not model
 
 # %% [markdown] tags=["exercise"] exercise="06.8"
 # ### Exercise 6.8 ★★ · A step with a loss scale (10 min)

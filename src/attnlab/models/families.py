@@ -27,8 +27,8 @@ class Past(NamedTuple):
     past: tuple[KeysValues, ...] = ()
 
 
-class DecoderOnly(nn.Module):
-    """A language model: p(next token | tokens so far). Its blocks are an encoder's, made causal."""
+class OneStack(nn.Module):
+    """From tokens to vectors, through a stack of blocks, and back to tokens."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -37,6 +37,14 @@ class DecoderOnly(nn.Module):
         self.stack = Encoder(config)
         self.out = None if config.tied else nn.Linear(config.width, config.words, bias=False)
         initialise(self)
+
+    def generate(self, x: Tensor) -> Tensor:
+        """(B, L, E) -> logits (B, L, V)"""
+        return F.linear(x, self.embedding.words.weight if self.out is None else self.out.weight)
+
+
+class DecoderOnly(OneStack):
+    """A language model: p(next token | tokens so far). Its blocks are an encoder's, made causal."""
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(B, L) -> logits of the token after each, (B, L, V)"""
@@ -61,10 +69,6 @@ class DecoderOnly(nn.Module):
         x = self.embedding(tokens, offset=caches[0].length)
         logits = self.generate(self.stack(x, causal=True, caches=caches))
         return logits, Past(state.rows, tuple(cache.content for cache in caches))
-
-    def generate(self, x: Tensor) -> Tensor:
-        """(B, L, E) -> logits (B, L, V)"""
-        return F.linear(x, self.embedding.words.weight if self.out is None else self.out.weight)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,16 +100,8 @@ def hide(
     return Hidden(tokens=tokens.masked_fill(holes, mark), answers=tokens.masked_fill(~holes, PAD))
 
 
-class EncoderOnly(nn.Module):
+class EncoderOnly(OneStack):
     """Reads a whole text at once: `encode` gives vectors to build on, `loss` fills holes."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
-        self.embedding = Embedding(config, config.words)
-        self.stack = Encoder(config)
-        self.out = None if config.tied else nn.Linear(config.width, config.words, bias=False)
-        initialise(self)
 
     def encode(self, tokens: Tensor) -> Tensor:
         """(B, L), padded with 0 -> a vector for every token that knows both its sides (B, L, E)."""
@@ -113,8 +109,7 @@ class EncoderOnly(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(B, L) -> logits of what belongs at each place (B, L, V)"""
-        x = self.encode(tokens)
-        return F.linear(x, self.embedding.words.weight if self.out is None else self.out.weight)
+        return self.generate(self.encode(tokens))
 
     def loss(self, batch: Hidden) -> Tensor:
         """Cross-entropy at the holes alone."""

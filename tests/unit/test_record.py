@@ -12,7 +12,7 @@ from torch.utils.checkpoint import CheckpointError, checkpoint
 from attnlab import record as module
 from attnlab.attention import attention, weights
 from attnlab.layers.heads import MultiHead
-from attnlab.record import one_text, record
+from attnlab.record import one_text, record, seen
 from attnlab.record import stack as stack_maps
 from attnlab.scores import Additive
 
@@ -326,3 +326,17 @@ def test_maps_that_do_not_stack_get_one_clear_sentence():
         one_text({"a": torch.rand(2, 2, 3, 3)})
     with pytest.raises(TypeError, match="maps is a list"):
         one_text([a])
+
+
+def test_seen_reads_as_in_use_and_puts_the_mode_back():
+    model, x = stack(), torch.randn(2, 5, E)
+    with record(model) as maps:
+        model(x)
+    model.train()  # with dropout, and gradients
+    found = seen(model, x, "*.look")
+    assert model.training
+    assert found.keys() == maps.keys()
+    assert all(torch.equal(found[path], maps[path]) for path in maps)
+    with pytest.raises(RuntimeError):
+        seen(model, torch.randn(2, 5, E + 1))
+    assert model.training

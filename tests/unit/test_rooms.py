@@ -1,6 +1,7 @@
 """The plan of the building: imports point one way, and what is light stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 import time
@@ -87,3 +88,12 @@ def test_what_is_light_stays_light(module: str, heavy: list[str]) -> None:
     code = f"import sys, {module}; print(*(set({heavy}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not done.stdout.strip(), f"{module} imports {done.stdout}"
+
+
+def test_there_is_one_softmax_and_one_log_softmax() -> None:
+    """Both are in attention.py. Exercises are answered with torch's own, and so are their checks."""
+    own = re.compile(r"(torch|F|functional|nn)\.(log_)?softmax\(|\w\.(log_)?softmax\((dim=)?-?\d")
+    for path in FILES:
+        if room_of(path) not in ("attention", "checks"):
+            found = own.search(path.read_text(encoding="utf-8"))
+            assert not found, f"{path.name} has {found[0]}…: take it from attnlab.attention"

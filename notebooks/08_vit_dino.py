@@ -282,7 +282,17 @@ W = torch.tensor(
 tokens = patches @ W.T  # (4, 2): how bright, and is there a diagonal
 print(tokens)
 
-# %% tags=["hide-input", "slide", "layout-figure"]
+# %% tags=["hide-input", "slide", "slides-only", "layout-figure"]
+Diagram(
+    [
+        Matrix("picture", "picture", values=picture, at=(0, 0)),
+        Matrix("tokens", "tokens", values=tokens, at=(1, 0)),
+    ],
+    arrows=["picture -> tokens"],
+    title="Cut, flatten, times W: four patches, four tokens",
+)
+
+# %% tags=["hide-input"]
 Diagram(
     [
         Matrix(
@@ -707,7 +717,7 @@ for ax, place, title in zip(
 axes[0].set_yticks(range(4), list(WAYS.values()))
 axes[0].invert_yaxis()
 handles, labels = axes[1].get_legend_handles_labels()
-axes[1].legend(handles[:2], labels[:2], loc="upper right")
+fig.legend(handles[:2], labels[:2], loc="outside lower center", ncols=2)
 figures.show(
     fig,
     alt="Accuracy of small ViTs taught by labels, by labels and a CNN's guess or its whole answer, with and without augmentation, on new pictures and on moved ones; the CNN itself is best everywhere.",
@@ -779,7 +789,24 @@ assert far[1:5].min() < 2 < 0.9 * evenly < far[1:5].max()
 #
 # $$\mathcal L = -\sum_k t_k \log s_k, \qquad t = \operatorname{softmax}\!\big((z_\text{teacher} - c)/\tau_t\big), \quad s = \operatorname{softmax}(z_\text{student}/\tau_s), \quad \tau_t < \tau_s$$
 
-# %% tags=["hide-input", "slide", "layout-figure"]
+# %% tags=["hide-input", "slide", "slides-only", "layout-figure"]
+Diagram(
+    [
+        Box("all", "all crops", at=(0, 0)),
+        Box("large", "large crops", at=(0, 1)),
+        Box("student", "student", at=(1, 0), colour="query"),
+        Box("teacher", "teacher", at=(1, 1), colour="value"),
+        Box("loss", "agree?", at=(2, 0.5), colour="attention"),
+    ],
+    arrows=[
+        "all -> student -> loss",
+        "large -> teacher -> loss",
+        Arrow("student", "teacher", "mean", dashed=True),
+    ],
+    title="DINO: the teacher is the student's own past",
+)
+
+# %% tags=["hide-input"]
 Diagram(
     [
         Box("picture", "picture", at=(0, 0.5)),
@@ -863,7 +890,7 @@ print(
 
 # %% tags=["hide-input", "slide", "layout-figure"]
 tiny_runs = json.loads(assets.find("data/collapse.json").read_text("utf-8"))
-fig, axes = plt.subplots(2, 2, figsize=(8, 4.6), sharex=True, sharey=True)
+fig, axes = plt.subplots(2, 2, figsize=(8, 4.2), sharex=True, sharey=True)
 for ax, (views, switch) in zip(
     axes.flat,
     (
@@ -1156,7 +1183,9 @@ assert (norms.amax(1) / norms.median(1).values < 3).all()
 # %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## A map is a hint
 #
-# Who chose the head?
+# Who chose the head, and who chose the picture?
+#
+# Which heads are not shown?
 #
 # What happens when you hide the patch?
 #

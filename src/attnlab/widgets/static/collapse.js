@@ -90,8 +90,9 @@ function render(context) {
     ink.fillRect(0, 0, wide, wide);
     ink.drawImage(small, 0, 0, wide, wide);
     const at = (v) => (v / REACH + 1) / 2 * wide;
-    for (let n = 0; n < N; n++) {
-      const chosen = n === model.get("picture");
+    const last = model.get("picture"), order = [...Array(N).keys()].filter((n) => n !== last);
+    for (const n of [...order, last]) { // the chosen one on top
+      const chosen = n === last;
       ink.beginPath();
       ink.arc(at(points.data[2 * n]), at(-points.data[2 * n + 1]), (chosen ? 0.5 : 0.26) * em, 0, 7);
       ink.fillStyle = theme.text;
@@ -125,7 +126,7 @@ function render(context) {
   function entropyCurves(now, wide, em) {
     const most = Math.log(K), at = model.get("step");
     const plot = chart({ wide, high: Math.round(figure.tall(15 * em, curves)), em, x: [0, STEPS], y: [0, most * 1.08],
-      xTicks: [0, 100, 200], yTicks: [0, 1, [most, `log ${K}`]], xName: "steps",
+      xTicks: [0, 100, 200], yTicks: [0, 1, [most, `log ${K}`]], xName: "steps", right: 1.5,
       label: "Entropy of the mean answer and mean entropy of an answer, against steps" });
     const line = (values, k, dash) => plot.line(values.map((v, i) => [i, v]),
       { style: `stroke: ${colour(k)}`, "stroke-width": 2.6, "stroke-dasharray": dash });

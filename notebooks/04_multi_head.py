@@ -13,29 +13,11 @@
 # %% [markdown]
 # # 4 · Multi-head attention
 #
-# In chapter 3 every word got one question and one answer. But a word often needs two things at once: who did it, *and* when. One row of
-# weights gives one mixture, and a mixture cannot be taken apart again. The cure is almost embarrassingly simple: **cut the width into pieces and let each piece
-# look for itself**.
+# In chapter 3 every word asked one question and got one answer. But a word often needs two things at once: who did it, *and* when.
 #
-# At the end you can
-#
-# - prove that one head fails where two succeed, and show it by training both;
-# - cut a width into heads and put it together again, without mixing up tokens;
-# - say what $H$ heads cost, before you measure it;
-# - find out what the heads of a real model do, which of them matter, and why these are two questions;
-# - explain how a layer keeps more features than it has numbers.
+# **Question:** one row of weights gives one mixture. Can two answers be read from one mixture? Step through the picture.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# # Multi-head attention
-#
-# attnlab · chapter 4
-#
-# One softmax, one mixture. So take several.
-
-# %% [markdown] tags=["notes"]
-# 45 minutes: one head fails (10), heads by hand and what they cost (10), a real encoder, roles and knock-out (15), superposition (8), quiz (2).
-
-# %%
+# %% tags=["setup"]
 import math
 
 import matplotlib.pyplot as plt
@@ -60,9 +42,60 @@ from attnlab.models.published import minilm, read
 from attnlab.record import record, stack
 from attnlab.reproducible import seed
 from attnlab.widgets import HeadGrid, Quiz, Superposition
+from attnlab.widgets.diagram import Box, Diagram, Matrix, Op, Step
 
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Multi-head attention
+#
+# attnlab · chapter 4
+#
+# One softmax, one mixture. So take several.
+
+# %% [markdown] tags=["notes"]
+# 45 minutes: one head fails (10), heads by hand and what they cost (10), a real encoder, roles and knock-out (15), superposition (8), quiz (2).
+
+# %% tags=["slide", "hide-input"]
+shelf = torch.eye(4)[[2, 0]]  # C is on shelf 2, E on shelf 0
+turned = shelf.flip(0)  # C on 0, E on 2
+one = torch.tensor([[0.5, 0.5]])
+both = torch.eye(2)
+Diagram(
+    [
+        Matrix("V", "shelves", values=shelf, digits=0, rows=["C", "E"], columns=["0", "1", "2", "3"], at=(0, 0), colour="value"),
+        Matrix("a1", "one head", values=one, digits=1, columns=["C", "E"], at=(1, 0)),
+        Matrix("o1", "what it hands over", values=one @ shelf, digits=1, at=(2, 0)),
+        Matrix("a2", "two heads", values=both, digits=0, rows=["first", "second"], columns=["C", "E"], at=(1, 1)),
+        Matrix("o2", "what they hand over", values=both @ shelf, digits=0, at=(2, 1)),
+    ],
+    arrows=["V -> a1 -> o1", "V -> a2 -> o2"],
+    steps=[
+        Step("Film C is on shelf 2, film E on shelf 0. A customer wants C, and then E.", lit=["V"]),
+        Step("One head has one row of weights: half on C, half on E. It hands over the mean.", lit=["a1", "o1"]),
+        Step("Two heads have two rows. Each takes one film and hands over its shelf.", lit=["a2", "o2"]),
+        Step(
+            "Swap the two films. The mean is what it was: nobody can tell who stands where. The two heads notice.",
+            lit=["V", "o1", "o2"],
+            values={"V": turned, "o1": one @ turned, "o2": both @ turned},
+        ),
+    ],
+    title="A mean forgets who was where",
+    caption="One row of weights gives one mixture, whatever the width. The cure: cut the width into pieces, and let each piece attend for itself.",
+)  # fmt: skip
+
+# %% [markdown] tags=["notes"]
+# Stop at the last step: what changed, and what did not? The rest of part 1 shows that training does not help either.
+
+# %% [markdown]
+# At the end you can
+#
+# - prove that one head fails where two succeed, and show it by training both;
+# - cut a width into heads and put it together again, without mixing up tokens;
+# - say what $H$ heads cost, before you measure it;
+# - find out what the heads of a real model do, which of them matter, and why these are two questions;
+# - explain how a layer keeps more features than it has numbers.
 
 # %% [markdown]
 # ## 1 · The question
@@ -70,14 +103,14 @@ torch.set_printoptions(precision=2, sci_mode=False)
 # Back to the video shop of chapter 3. The notes say where films are: `C2` means that film C is on shelf 2. A customer now wants **two** films
 # in one go: `CE?` asks for the shelf of C, *and then* for the shelf of E. The clerk answers with two digits.
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## Two wishes at once
 #
 # Notes: `A0 E0 C2 …` Question: `CE?` Answer: `2 0`.
 #
-# The clerk has one look at the notes. Is that enough?
+# The clerk reads the notes once, with one row of weights. Is that enough?
 
-# %%
+# %% tags=["plumbing"]
 TITLES, SHELVES, FILMS = 12, 4, 6
 
 
@@ -98,10 +131,10 @@ print(*notes, f"  {first}{second}?  answer:", *answers[0].tolist())
 
 # %% [markdown]
 # The clerk is a soft look-up, nothing more. The wish makes a query, the titles make keys, the shelves make values, and a linear layer reads
-# the two answers from what comes out. The number of heads is the only thing we change. (The line with `heads` is explained in part 2.)
+# the two answers from what comes out. The number of heads is the only thing we change. (`cut` gives each head its share of the width: part 2 explains it. `.mT` swaps the last two axes.)
 
 
-# %%
+# %% tags=["plumbing"]
 class Clerk(nn.Module):
     """Attention from a wish to the notes; two answers, read linearly."""
 
@@ -190,7 +223,7 @@ for name, (_, shares) in clerks.items():
 # A quarter: one film is always right, and the clerk says its shelf twice. That serves both when they stand on one shelf, 1 time in 4. More width does not help. Let the room say why before the proof.
 
 # %% [markdown]
-# About a quarter against all of them, and twice the width buys nothing. Look at where the clerks look.
+# About a quarter against all of them, and twice the width buys nothing. Where do the clerks put their weight?
 
 # %% tags=["hide-input"]
 seed(3)
@@ -219,10 +252,10 @@ figures.show(
 # A quarter is a telling number: one film is always right, and the clerk says the same shelf again for the other. That is right when both films stand on one shelf, 1 time in 4.
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing", "nbval-ignore-output"]
 @torch.no_grad()
 def listen(clerk, batch=4000):
-    """What a clerk with one head looks at, and what it says."""
+    """Where a clerk with one head puts its weight, and what it says."""
     titles, shelves, asked, answers = orders(batch)
     guess = clerk(titles, shelves, asked).argmax(-1)  # (B, 2)
     look = clerk.look(titles, asked)[:, 0, 0]  # (B, FILMS)
@@ -305,23 +338,6 @@ assert share >= 0.9, share
 # %% [markdown]
 # ## 2 · By hand
 #
-# ### Two heads on paper
-#
-# Two notes, `C2` and `E0`. A value is the shelf as four numbers with a single 1. The wish is C, then E. Compute $o$ for one head that splits its attention evenly, and for two heads that take one film each.
-# Then swap the shelves of the two films. **Which of the two results changes?**
-
-# %%
-values = torch.eye(4)
-order, swapped = values[[2, 0]], values[[0, 2]]  # (2 notes, 4)
-even = torch.tensor([[0.5, 0.5]])  # one head: (1, 2)
-apart = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # two heads: (2, 2)
-for name, weights in (("one head", even), ("two heads", apart)):
-    print(name, (weights @ order).tolist())
-    print(" " * len(name), (weights @ swapped).tolist(), "after the swap")
-
-# %% [markdown]
-# The single head says "somewhere on 0 and 2" both times: the mean forgets who was where. The two heads keep two vectors.
-#
 # ### From one head to H heads
 #
 # We could give every head the full width $E$ and pay $H$ times. Instead each head gets a **subspace** of width $D = E/H$ (the paper writes $h$ and $d_k$): its own block of columns of $W_q$, $W_k$ and $W_v$. The heads' outputs are put side by side again, and
@@ -352,31 +368,47 @@ for name, weights in (("one head", even), ("two heads", apart)):
 # | $\operatorname{head}_i$ | $(L, E/H)$ | $(L, 64)$ |
 # | $W^O$ | $(E, E)$ | $(512, 512)$ |
 
-# %% tags=["slide"]
+# %%
 x = torch.arange(2 * 6).reshape(1, 2, 6)  # 1 text, 2 tokens, width 6
 heads = rearrange(x, "b l (h d) -> b h l d", h=3)
-print("tokens:", x[0].tolist())
-for h in range(3):
-    print(f"head {h}:", heads[0, h].tolist())
+wrong = x.reshape(1, 3, 2, 2)
 back = rearrange(heads, "b h l d -> b l (h d)")
-print("and back:", back[0].tolist())
+print("shapes:", tuple(heads.shape), "and", tuple(wrong.shape))
 
 # %% tags=["held"]
 assert torch.equal(back, x)
 
+# %% [markdown]
+# Read the pattern aloud: *the width is heads times d; move the heads to the front*. `wrong` has the same shape. Is it the same?
+
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Matrix("x", "2 tokens, width 6", values=x[0].float(), digits=0, rows=["token 0", "token 1"], at=(0, 1), law="amounts"),
+        *(
+            Matrix(f"h{h}", f"head {h}", values=heads[0, h].float(), digits=0, at=(1, h), law="amounts", scale=11)
+            for h in range(3)
+        ),
+        *(
+            Matrix(f"w{h}", f"by reshape: head {h}", values=wrong[0, h].float(), digits=0, at=(2, h), law="amounts", scale=11)
+            for h in range(3)
+        ),
+    ],
+    arrows=["x -> h0", "x -> h1", "x -> h2"],
+    steps=[
+        Step("Two tokens (rows) of width 6, to be cut for three heads of width 2.", lit=["x"]),
+        Step("Right: head 1 has columns 2 and 3 of both tokens.", lit=["x", "h0", "h1", "h2"]),
+        Step("A reshape alone has the right shape and the wrong numbers: head 0 sees nothing of token 1, and head 1 mixes the two.", lit=["w0", "w1", "w2"]),
+    ],
+    title="A width cut into heads, right and wrong",
+    caption="A reshape never moves a number. The heads need a transpose as well: rearrange does both.",
+)  # fmt: skip
+
 # %% [markdown] tags=["notes"]
-# Ask: what would `x.reshape(1, 3, 2, 2)` give? Head 0 would get token 0 only. It runs without an error and is wrong: the classic bug of this chapter.
+# Ask before the last step: what would `x.reshape(1, 3, 2, 2)` give? It runs without an error and is wrong: the classic bug of this chapter.
 
 # %% [markdown]
-# Read the pattern aloud: *the width is heads times d; move the heads to the front*. Head 1 has columns 2 and 3 of **both** tokens. The tempting `x.reshape(1, 3, 2, 2)` has the right shape and the wrong numbers, because a
-# reshape never moves anything:
-
-# %%
-for h, part in enumerate(x.reshape(1, 3, 2, 2)[0].tolist()):
-    print(f"head {h}, by reshape alone: {part}")
-
-# %% [markdown]
-# Head 0 got all of token 0 and nothing of the rest. No error, no warning, a model that trains badly. You will write it right in exercise 4.1.
+# By reshape alone, head 0 gets four of token 0's six numbers and nothing of token 1. No error, no warning. Exercise 4.1 has it in the wild.
 #
 # ### Why $W^O$?
 #
@@ -384,13 +416,43 @@ for h, part in enumerate(x.reshape(1, 3, 2, 2)[0].tolist()):
 #
 # $$Y = \sum_i \operatorname{head}_i\, W^O_i, \qquad W^O_i \text{ of shape } (D, E).$$
 #
-# So every head reads a subspace, and writes into the whole width, added to what the others write. This view will carry us through the rest of the chapter: to knock a head out means to leave out one term of the sum.
-#
+# So every head reads a subspace, and writes into the whole width, added to what the others write.
+
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Box("x", "X", detail="L × E", at=(0, 1)),
+        *(
+            Box(f"h{i}", f"head {i}", detail="L × D", at=(1, i - 1), colour="attention")
+            for i in (1, 2, 3)
+        ),
+        *(
+            Box(f"w{i}", f"W^O, part {i}", detail="D × E", at=(2, i - 1), colour="value")
+            for i in (1, 2, 3)
+        ),
+        Op("sum", at=(3, 1)),
+        Box("y", "Y", detail="L × E", at=(4, 1)),
+    ],
+    arrows=[f"x -> h{i} -> w{i} -> sum" for i in (1, 2, 3)] + ["sum -> y"],
+    steps=[
+        Step("Each head reads all tokens and works in its own D numbers.", lit=["x", "h1", "h2", "h3"]),
+        Step("Its block of W^O writes the result into the whole width E.", lit=["h1", "h2", "h3", "w1", "w2", "w3"]),
+        Step("The layer's output is the sum of what the heads write.", lit=["w1", "w2", "w3", "sum", "y"]),
+        Step("To knock out head 2 means to leave out one term of this sum.", lit=["h1", "w1", "h3", "w3", "sum", "y"]),
+    ],
+    title="W^O as a sum over heads",
+    caption="Side by side and then one matrix, or block by block and then a sum: the same numbers.",
+)  # fmt: skip
+
+# %% [markdown] tags=["notes"]
+# The last step is the one to remember: knocking a head out is leaving out a term. Part 5 does it 72 times.
+
+# %% [markdown]
 # ## 3 · Live
 #
 # Here is a sentence inside a real encoder, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084); [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): 6 layers of 12 heads, $E = 384$, $D = 32$. All 72 maps are computed in your browser.
 #
-# - **Find** a head where every word looks at the word before it, and one where it looks at the next.
+# - **Find** a head where every word attends to the word before it, and one where it attends to the next.
 # - **Heat** one head up to $\tau = 10$. Does the mean of its layer notice? Cool it down to 0.1.
 # - **Knock out** the rest of a layer. What was hidden in the mean?
 
@@ -419,7 +481,7 @@ HeadGrid(
 # %% [markdown]
 # ### bertviz
 #
-# The best-known tool for this is **bertviz** ([Vig 2019](https://arxiv.org/abs/1906.05714)). Its *head view* draws one layer: words left and right, a colour for each head. Hover over a word on the left to see where it looks. A click on a coloured square
+# The best-known tool for this is **bertviz** ([Vig 2019](https://arxiv.org/abs/1906.05714)). Its *head view* draws one layer: words left and right, a colour for each head. Hover over a word on the left to see what it attends to. A click on a coloured square
 # switches a head off, a double click leaves only that one.
 
 # %% tags=["slide", "hide-input"]
@@ -436,10 +498,13 @@ model_view(maps, words)
 
 # %% [markdown]
 # (Both run bertviz's own drawing code inside a closed frame, with no network. `attnlab.inside.bertviz_views` shows how.)
-#
-# Do you have a network, and the time to fetch 500 MB? Then set the switch below and look into **GPT-2**, a decoder: all its maps are lower triangles, and very many heads rest on the first token.
 
-# %% tags=["nbval-ignore-output"]
+# %% [markdown] tags=["deeper"]
+# ### Look into GPT-2
+#
+# Do you have a network, and the time to fetch 500 MB? Then set the switch below and look into **GPT-2**, a decoder: all its maps are lower triangles. The cell counts how many heads rest on the first token.
+
+# %% tags=["deeper", "nbval-ignore-output"]
 ONLINE = False  # True: fetch GPT-2 once and look inside
 
 if ONLINE:
@@ -495,7 +560,7 @@ torch.testing.assert_close(ours, theirs(x, x, x)[0])
 print("ours = nn.MultiheadAttention:", tuple(ours.shape))
 
 # %% [markdown]
-# And the library's `MultiHead`, which later chapters import. It adds masks, fewer key heads, rotary positions and a cache, and at its heart there are the same five lines (`src/attnlab/heads.py`).
+# And the library's `MultiHead`, which later chapters import. It adds masks, fewer key heads, rotary positions and a cache, and at its heart there are the same five lines (`src/attnlab/layers/heads.py`).
 
 # %%
 layer = MultiHead(E, H, bias=False)
@@ -522,10 +587,10 @@ print("Y = sum of", len(parts), "heads, each through its own rows of W^O")
 # %% [markdown]
 # ### What do heads cost?
 #
-# **Guess first:** width 256, 128 tokens. How many more operations does the layer need with 16 heads than with one? And does it take longer? (The clock runs at 512 tokens, where there is something to see.)
+# **Guess first:** width 256, 128 tokens. How many more multiplications and additions do the matrix products need with 16 heads than with one? And does the layer take longer? (The clock runs at 512 tokens, where there is something to see.)
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing", "nbval-ignore-output"]
 def layer_of(width, length):
     """Four texts and the four matrices."""
     seed(0)
@@ -547,13 +612,13 @@ def milliseconds(heads, width=256, length=512, repeats=7):
 costs = {heads: operations(heads) for heads in (1, 2, 4, 8, 16)}
 for heads, flops in costs.items():
     print(f"heads: {heads:2d}, width {256 // heads:3d}: ", end="")
-    print(f"{flops / 1e6:.0f} M operations for 128 tokens, ", end="")
+    print(f"{flops / 1e6:.0f} M operations, 4 texts of 128 tokens, ", end="")
     print(f"{milliseconds(heads):5.1f} ms for 512")
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## What do 16 heads cost?
 #
-# Width 256, 128 tokens. **Guess:** how many times the operations of one head?
+# Width 256, four texts of 128 tokens. **Guess:** how many times the operations of one head?
 
 # %% tags=["fragment", "slides-only", "hide-input"]
 for heads, flops in costs.items():
@@ -570,17 +635,17 @@ for heads, flops in costs.items():
 assert set(costs.values()) == {4 * (8 * 128 * 256**2 + 4 * 128**2 * 256)}
 
 # %% [markdown]
-# Exactly none. The projections are the same $(E, E)$ matrices, and $H$ products with $D = E/H$ columns each are as long as one with $E$ columns:
+# None: the products are as many. The projections are the same $(E, E)$ matrices, and $H$ products with $D = E/H$ columns each are as long as one with $E$ columns:
 #
 # $$\underbrace{8LE^2}_{\text{four projections}} + \underbrace{H \cdot 4L^2 \frac{E}{H}}_{\text{scores and mixing}} = 8LE^2 + 4L^2E .$$
 #
-# What does grow is the number of *tables*: $H$ softmaxes over $(L, L)$ instead of one. They are cheap in operations and not free in time and memory: compare the milliseconds of 1 and of 16 heads. With few tokens you would not notice; tables grow with $L^2$. The [GPU exercise](gpu_04_heads.ipynb) measures where it begins to hurt.
+# The count leaves the softmax out, and there the clock disagrees: 16 heads take several times as long as one. What grows is the number of *tables*: $H$ softmaxes over $(L, L)$ instead of one, each to be written to memory, exponentiated and read again. Equal products are not equal time. The [GPU exercise](gpu_04_heads.ipynb) measures where it begins to hurt.
 #
 # ## 5 · At work
 #
 # ### What do the heads of a real model do?
 #
-# In the grid you found heads by eye. Eyes are easily pleased, and there are 72 heads, so let us **score** them. A head's score for a job is the share of its attention that goes to the places the job is about, averaged over all tokens that could do it. Five jobs, as in [Clark et al. 2019](https://arxiv.org/abs/1906.04341):
+# In the grid you found heads by eye. Eyes are easily pleased, and there are 72 heads, so let us **score** them. A head's score for a job is the share of its attention that goes to the places the job is about, averaged over all tokens that could do it. Five jobs; all but *same word* were found in BERT by [Clark et al. 2019](https://arxiv.org/abs/1906.04341):
 #
 # | job | the places |
 # |---|---|
@@ -590,7 +655,7 @@ assert set(costs.values()) == {4 * (8 * 128 * 256**2 + 4 * 128**2 * 256)}
 # | separator | `[CLS]` and `[SEP]` |
 # | punctuation | commas, full stops |
 
-# %%
+# %% tags=["hide-input"]
 TEXTS = [
     "The sailor told a story, and the story was about the sea.",
     "When the train stopped at the small station, nobody left the train, and nobody asked why.",
@@ -628,7 +693,7 @@ for role in head_roles.ROLES:
 # %% [markdown]
 # Is the first one luck? Rank the previous-token heads on each text alone:
 
-# %%
+# %% tags=["hide-input"]
 winners = [head_roles.rank(scores["previous token"])[0] for scores in found]
 for text, winner in zip(TEXTS, winners):
     print(
@@ -642,7 +707,7 @@ assert min(w.score for w in winners) >= 0.95, winners
 # %% [markdown]
 # A nearly perfect previous-token head, in the very first layer, on every text. Positions must be involved, because nothing else says which word is the previous one: that is chapter 5.
 #
-# The *separator* row deserves a thought, too. Several heads give three quarters of their attention to `[CLS]` and `[SEP]`, which carry no word at all. A softmax must spend its 1 somewhere; a head with nothing to do parks it there.
+# The *separator* row deserves a thought, too. Several heads give three quarters of their attention to `[CLS]` and `[SEP]`, which carry no word at all. A softmax must spend its 1 somewhere, and a place that carries no word is a place to park it.
 # In BERT it is mostly `[SEP]` (Clark et al.), in this model `[CLS]`. Chapter 10 gives such heads a way to say *nothing*.
 
 # %% tags=["hide-input"]
@@ -677,7 +742,7 @@ for sentence, paraphrase in CHOOSE[:3]:
 # For each sentence, the **margin** is the cosine with its paraphrase minus the cosine with the best wrong candidate. Above 0 the model finds the right one among 15. We knock out each of the 72 heads in turn (its term of the sum over heads becomes 0) and measure how much of the mean
 # margin is lost.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 whole = margins(CHOOSE).mean().item()
 lost = torch.zeros(6, 12)
 for layer in range(6):
@@ -707,10 +772,10 @@ assert loss_back / whole < 0.02, loss_back
 #
 # ### Pruning
 #
-# If most heads can go alone, can they go *together*? Remove more and more of them: the least important first, in random order, or the most important first. To be honest about it, the order was chosen on 15 pairs, and we now measure on the **other** 15
+# If most heads can go alone, can they go *together*? Remove more and more of them: the least important first, in random order, or the most important first. The order was chosen on 15 pairs, and we now measure on the **other** 15
 # ([Michel et al. 2019](https://arxiv.org/abs/1905.10650) and [Voita et al. 2019](https://arxiv.org/abs/1905.09418) did it at scale).
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing", "nbval-ignore-output"]
 order = lost.flatten().argsort()  # least important first
 dice = torch.Generator().manual_seed(0)
 lists = {
@@ -768,7 +833,7 @@ figures.show(
 #
 # ### More features than numbers: superposition
 #
-# Each head of MiniLM has 32 numbers for a query. Surely there are more than 32 things worth asking for. How can a narrow layer hold more features than it has numbers? Anthropic's toy model ([Elhage et al. 2022](https://arxiv.org/abs/2209.10652)) is small enough to see everything: $n = 5$ features go through $m = 2$ numbers and come back,
+# **Why care?** If a layer keeps more features than it has numbers, then a direction in a head's subspace need not be *one* thing, and "what does this head do?" need not have *one* answer. Each head of MiniLM has 32 numbers for a query. Can a narrow layer hold more features than it has numbers? Anthropic's toy model ([Elhage et al. 2022](https://arxiv.org/abs/2209.10652)) is small enough to see everything: $n = 5$ features go through $m = 2$ numbers and come back,
 #
 # $$h = Wx, \qquad x' = \operatorname{ReLU}(W^\top h + b), \qquad \text{loss} = \sum_i I_i\,(x_i - x'_i)^2 .$$
 #
@@ -827,7 +892,7 @@ Superposition(
 # Dense features get two arrows at right angles, and three features are thrown away. As features become rare, first pairs share a line in opposite directions (a ReLU hides the negative half), and at last all five form a **pentagon**. It has a price. Switch on two neighbours, and both come back. Switch on two with
 # one between them: the one between lights up, which is not there, and the two that are all but vanish.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing", "nbval-ignore-output"]
 W, b = toys.weights[8:9], toys.bias[8:9]  # trained with 90 % zeros
 ring = torch.atan2(W[0, 1], W[0, 0]).argsort()  # features, round the circle
 here = torch.arange(5)
@@ -858,13 +923,14 @@ assert (between > 0.3).all(), (between, apart)
 assert (apart < 0.2).all(), (between, apart)
 
 # %% [markdown]
-# When features are rare that hardly ever happens. Uncheck *same in the test* and feed a sparse model dense data: the loss explodes.
-#
+# When features are rare, two at once are rarer still. Uncheck *same in the test* and feed a sparse model dense data: the loss explodes.
+
+# %% [markdown] tags=["deeper"]
 # ### A phase change
 #
 # Take the smallest case, two features and one number. The second feature has importance $r$ relative to the first. There are three things to do with it: drop it, give it the number for itself, or put both on one line in opposite directions. We train $11 \times 11$ models. Small models get stuck easily, so each starts 16 times and the best is kept.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["deeper", "plumbing", "nbval-ignore-output"]
 DENSITY, RELATIVE = torch.logspace(0, -2, 11), torch.logspace(-1, 1, 11)
 importance = torch.stack([torch.ones(121), RELATIVE.repeat(11)], dim=-1)
 small = superposition.train(
@@ -883,7 +949,7 @@ for row in (0, 5):
     print(f"density {DENSITY[row]:.1f}, r = {RELATIVE[3]:.1f}: ", end="")
     print(WORDS[phase[row, 3]])
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 assert (phase[0, :5] == 1).all()
 assert (phase[0, 6:] == 2).all()
 assert (phase[5:] == 3).float().mean() >= 0.97  # density 0.1 or less: both
@@ -891,7 +957,7 @@ faint = torch.cat([sizes[:, :5], sizes[:, 6:]], dim=1).amin(-1)  # r ≠ 1
 clear = (faint < 0.1) | (faint > 0.6)  # all or nothing
 assert clear.float().mean() >= 0.97
 
-# %% tags=["hide-input"]
+# %% tags=["deeper", "hide-input"]
 fig, ax = plt.subplots(figsize=(6.4, 4.2))
 ax.imshow(phase, cmap="cividis", vmin=0, vmax=3, aspect="auto")
 for (i, j), value in zip(
@@ -919,16 +985,17 @@ figures.show(
     caption="The border is sharp: a small change of density, and the model changes what it does altogether. That is why it is called a phase change. (At the top, in the middle, both matter alike: a toss-up.)",
 )
 
+# %% [markdown] tags=["deeper"]
+# The change is sudden. Above the border the less important feature does not exist for the model: its arrow is shorter than 0.1. Just below the border it is longer than 0.6, with hardly anything in between.
+
 # %% [markdown]
-# The change is sudden. Above the border the less important feature does not exist for the model: its arrow is shorter than 0.1. Just below the border it is longer than 0.6, with hardly anything in between. Why care, in a chapter on heads? Because a direction in a head's subspace need not be *one* thing, and a head need not have *one* job. Which brings us to the popular mistake.
-#
 # ## 6 · Misconceptions
 #
 # ### "Each head has a meaning"
 #
-# One reads that a head *is* the subject head, or the pronoun head. Head 0.2 really does one thing. So let us test the claim fairly: call a head *specialised* if one of our five jobs takes at least half of its attention on **each** of the three texts.
+# One reads that a head *is* the subject head, or the pronoun head. Let us test the claim: call a head *specialised* if one of our five jobs takes at least half of its attention on **each** of the three texts.
 
-# %%
+# %% tags=["hide-input"]
 stack = {
     role: torch.stack([scores[role] for scores in found]).amin(0)  # (6, 12)
     for role in head_roles.ROLES
@@ -981,17 +1048,20 @@ for name, mask in (
         left[name] = margins(TEST).mean().item()
     print(f"{int(mask.sum()):2d} heads gone, {name:8}: {left[name]:.3f}")
 print(f"48 heads gone, at random: {curves['random'][4]:.3f}")
+for name, mask in (("named", special), ("nameless", nameless)):
+    each = (left["none"] - left[name]) / int(mask.sum())
+    print(f"lost for each {name} head: {each:.4f}")
 
 # %% tags=["held"]
 assert left["resting"] >= 0.9 * left["none"], left
 assert left["nameless"] <= 0.5 * left["none"], left
 
 # %% [markdown]
-# A handful have a name, some rest, and **most do nothing that we have a name for**. They are not idle: without them the model loses more than half of its margin, and without those that rest next to nothing. The famous heads are famous because they are the ones that can be photographed.
+# A handful have a name, some rest, and **most do nothing that we have a name for**. They are not idle: without them the model loses more than half of its margin, and without those that rest next to nothing. Head for head, the named and the nameless cost about the same. A name says that we can describe a head, not that it matters more.
 #
 # ### "More heads cost more"
 #
-# Part 4 counted: not one operation more, not one parameter more. What more heads do cost is *width per head*. With $D = 1$ a head can only compare single numbers, and the table of scores has rank 1. So there is a limit, and it is set by $D$, not by the bill:
+# Part 4 counted the products: not one more, and not one parameter more. (Time is another matter, as the clock showed: the tables.) What more heads also cost is *width per head*. With $D = 1$ a head can only compare single numbers, and the table of scores has rank 1. So there is a limit, and it is set by $D$, not by the bill:
 
 # %%
 seed(0)
@@ -1005,12 +1075,21 @@ for heads in (2, 16, 64):
 # %% [markdown]
 # ## 7 · Exercises
 #
-# Five exercises, from ★ to ★★★. `check` says in words what is wrong. Open the hints one at a time.
+# Six exercises, from ★ to ★★★. `check` says in words what is wrong. Open the hints one at a time.
 
 # %% [markdown] tags=["exercise"] exercise="04.1"
-# ### Exercise 4.1 ★ · Cut the width into heads (10 min)
+# ### Exercise 4.1 ★ · Find the bug (10 min)
 #
-# Write `my_split(x, heads)`: $(\dots, L, E) \to (\dots, \text{heads}, L, D)$ with $D = E/\text{heads}$. Head $i$ gets columns $iD$ to $(i+1)D - 1$ of every token. Any number of leading axes, also none. Use torch or einops.
+# This function cuts a width into heads. It has run in a model for weeks, without an error:
+#
+# ```python
+# def my_split(x, heads):
+#     """(B, L, E) -> (B, heads, L, E / heads)"""
+#     B, L, E = x.shape
+#     return x.reshape(B, heads, L, E // heads)
+# ```
+#
+# Write it without the bug, for any number of leading axes, also none: $(\dots, L, E) \to (\dots, \text{heads}, L, D)$ with $D = E/\text{heads}$. Head $i$ gets columns $iD$ to $(i+1)D - 1$ of **every** token.
 
 
 # %% tags=["stub"] exercise="04.1"
@@ -1021,7 +1100,7 @@ def my_split(x, heads):
 
 
 # %% [markdown] tags=["hint"] exercise="04.1"
-# Two steps: first cut the last axis into two, then move one of them. `x.unflatten(-1, (a, b))` cuts; which of the two comes first, heads or $D$?
+# Feed it `torch.arange(12).reshape(1, 2, 6)` and read head 0: which tokens are in it? Two steps are needed: first cut the last axis into two, then move one of them. `x.unflatten(-1, (a, b))` cuts; which of the two comes first, heads or $D$?
 
 # %% [markdown] tags=["hint"] exercise="04.1"
 # After the cut you have $(\dots, L, \text{heads}, D)$. `transpose` swaps two axes. Count them from the back, so that any number of leading axes will do.
@@ -1038,40 +1117,48 @@ def my_split(x, heads):
 check("04.1", my_split)
 
 # %% [markdown] tags=["exercise"] exercise="04.2"
-# ### Exercise 4.2 ★★ · Multi-head attention (15 min)
+# ### Exercise 4.2 ★★ · Build the sum over heads (15 min)
 #
-# Write `my_multi_head(x, w_q, w_k, w_v, w_o, heads)` for $x$ of shape $(\dots, L, E)$ and four matrices $(E, E)$, used as `x @ w`. You may use `my_split`. No mask, no bias.
+# Build what the figure *W^O as a sum over heads* shows: `my_multi_head(x, w_q, w_k, w_v, w_o, heads)` goes through the heads one by one. Each takes its own $D$ columns of `w_q`, `w_k`, `w_v`, attends, and sends its result through its own $D$ **rows** of `w_o`; the results are added up. Nothing is put side by side. $x$ has shape $(\dots, L, E)$, the matrices $(E, E)$, used as `x @ w`. No mask, no bias. (Any other way to the same numbers passes as well.)
 
 
 # %% tags=["stub"] exercise="04.2"
 def my_multi_head(x, w_q, w_k, w_v, w_o, heads):
     """(..., L, E) -> (..., L, E)"""
-    q = ...  # (..., heads, L, D)
-    k = ...
-    v = ...
-    out = ...  # (..., heads, L, D)
-    return ...
+    width = ...  # of one head
+    total = 0
+    for h in range(heads):
+        mine = slice(h * width, (h + 1) * width)  # the columns of head h
+        q = ...  # (..., L, D)
+        k = ...
+        v = ...
+        out = ...  # (..., L, D)
+        total = total + ...  # (..., L, E)
+    return total
 
 
 # %% [markdown] tags=["hint"] exercise="04.2"
-# Project first, with the whole matrix, and split the result. Then the attention of chapter 3, letter for letter: it does not care about leading axes.
+# `x @ w_q[:, mine]` is the query of head $h$, shape $(\dots, L, D)$. Then the attention of chapter 3, letter for letter: it does not care about leading axes.
 
 # %% [markdown] tags=["hint"] exercise="04.2"
 # Which width goes under the root? A dot product inside a head is a sum of $D$ terms.
 
 # %% [markdown] tags=["hint"] exercise="04.2"
-# To merge, undo the split in reverse order: swap heads and tokens back, then `flatten(-2)`. Only then comes `w_o`.
+# Columns of $W_q$ say what a head reads, rows of $W^O$ where it writes: `out @ w_o[mine]` has shape $(\dots, L, E)$.
 
 
 # %% tags=["solution"] exercise="04.2"
 def my_multi_head(x, w_q, w_k, w_v, w_o, heads):
     """(..., L, E) -> (..., L, E)"""
-    q = (x @ w_q).unflatten(-1, (heads, -1)).transpose(-3, -2)
-    k = (x @ w_k).unflatten(-1, (heads, -1)).transpose(-3, -2)
-    v = (x @ w_v).unflatten(-1, (heads, -1)).transpose(-3, -2)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    out = scores.softmax(dim=-1) @ v  # (..., heads, L, D)
-    return out.transpose(-3, -2).flatten(-2) @ w_o
+    width = x.shape[-1] // heads  # of one head
+    total = 0
+    for h in range(heads):
+        mine = slice(h * width, (h + 1) * width)  # the columns of head h
+        q, k, v = x @ w_q[:, mine], x @ w_k[:, mine], x @ w_v[:, mine]
+        scores = q @ k.transpose(-2, -1) / math.sqrt(width)
+        out = scores.softmax(dim=-1) @ v  # (..., L, D)
+        total = total + out @ w_o[mine]  # (..., L, E)
+    return total
 
 
 # %% tags=["check"] exercise="04.2"
@@ -1175,6 +1262,41 @@ def arrows(n):
 
 # %% tags=["check"] exercise="04.5"
 check("04.5", arrows)
+
+# %% [markdown] tags=["exercise"] exercise="04.6"
+# ### Exercise 4.6 ★ · Predict, then run (5 min)
+#
+# A layer has its number of heads **doubled**, at the same width $E$. By what factor does each of these change? `times(what)` returns 0.5, 1, 2 or 4 for `what` one of `"parameters"`, `"products"` (multiplications in all matrix products), `"weights"` (numbers in all tables of weights) and `"head width"`. Predict first; the checker builds both layers and counts.
+
+
+# %% tags=["stub"] exercise="04.6"
+def times(what):
+    """The factor by which `what` changes when the heads are doubled."""
+    return {
+        "parameters": ...,
+        "products": ...,
+        "weights": ...,
+        "head width": ...,
+    }[what]
+
+
+# %% [markdown] tags=["hint"] exercise="04.6"
+# $W_q$, $W_k$, $W_v$ and $W^O$ have shape $(E, E)$. Is there an $H$ in it?
+
+# %% [markdown] tags=["hint"] exercise="04.6"
+# Every head has a table of weights of its own, $(L, L)$, and each entry of it is a sum of $D = E/H$ products.
+
+
+# %% tags=["solution"] exercise="04.6"
+def times(what):
+    """The factor by which `what` changes when the heads are doubled."""
+    return {"parameters": 1, "products": 1, "weights": 2, "head width": 0.5}[
+        what
+    ]
+
+
+# %% tags=["check"] exercise="04.6"
+check("04.6", times)
 
 # %% [markdown]
 # ### GPU exercise · How many heads?

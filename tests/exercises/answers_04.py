@@ -302,3 +302,40 @@ def turned(n):
 def roots_of_unity(n):
     w = torch.view_as_real(torch.polar(torch.ones(n), torch.arange(n) * 2 * math.pi / n))
     return w.T.contiguous()
+
+
+# 04.6 times(what) --------------------------------------------------------------------------------
+
+
+@wrong("04.6", "each entry is a sum of half as many products")
+def more_heads_more_work(what):
+    return {"parameters": 1, "products": 2, "weights": 2, "head width": 0.5}[what]
+
+
+@wrong("04.6", "Each head has a whole table of its own")
+def one_table_for_all(what):
+    return {"parameters": 1, "products": 1, "weights": 1, "head width": 0.5}[what]
+
+
+@wrong("04.6", "The four matrices are (E, E)")
+def every_head_pays(what):
+    return {"parameters": 2, "products": 1, "weights": 2, "head width": 0.5}[what]
+
+
+@wrong("04.6", "The heads share the width")
+def heads_keep_their_width(what):
+    return {"parameters": 1, "products": 1, "weights": 2, "head width": 1}[what]
+
+
+@right("04.6")
+def by_cases(what):
+    if what == "weights":
+        return 2.0
+    return 0.5 if what == "head width" else 1.0
+
+
+@right("04.6")
+def with_a_tensor(what):
+    return torch.tensor([1.0, 1, 2, 0.5])[
+        ["parameters", "products", "weights", "head width"].index(what)
+    ].item()

@@ -1,4 +1,4 @@
-"""Chapter 4, multi-head attention: what its five exercises must satisfy.
+"""Chapter 4, multi-head attention: what its six exercises must satisfy.
 
 Sizes are unequal everywhere (batch ≠ tokens ≠ heads ≠ head width), so that a wrong order of axes
 cannot pass unseen.
@@ -10,6 +10,7 @@ import math
 
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab.checks.answer import OVERFLOWS, Answer, look_at_tensor, look_for_nan
 from attnlab.checks.ch04_suspects import (
@@ -21,17 +22,18 @@ from attnlab.checks.ch04_suspects import (
     previous,
     without,
 )
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.compare import a_kind_of, close, is_number, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
-from attnlab.layers.heads import split
+from attnlab.layers.heads import MultiHead, split
+from attnlab.record import record
 
 # 04.1 ────────────────────────────────────────────────────────────────────────────────────────────
 
 split_by_hand = Exercise(
     "04.1",
-    title="Cut the width into heads",
+    title="Find the bug",
     call="my_split(x, heads)",
     returns="shape (…, heads, L, D) with D = E / heads",
     reference=split,
@@ -79,12 +81,12 @@ def tokens_and_heads(draw: Draw) -> tuple[Tensor, int]:
 
 multi_head_by_hand = Exercise(
     "04.2",
-    title="Multi-head attention",
+    title="Build the sum over heads",
     call="my_multi_head(x, w_q, w_k, w_v, w_o, heads)",
     returns="shape (…, L, E)",
     reference=multi_head,
     suspects=MULTI,
-    lesson="Project, split, attend in every head, merge, project: five lines.",
+    lesson="Side by side and then one matrix, or block by block and then a sum: the same numbers.",
 )
 
 
@@ -296,3 +298,60 @@ def gaps_between(w: Tensor) -> Tensor:
     """The angles between neighbours, all the way round: (n,)."""
     angles = torch.atan2(w[1], w[0]).sort().values
     return torch.diff(angles, append=angles[:1] + 2 * math.pi)
+
+
+# 04.6 ────────────────────────────────────────────────────────────────────────────────────────────
+
+SAME = "The four matrices are (E, E), whatever the number of heads."
+REASONS = {
+    "parameters": SAME,
+    "products": "Twice the tables, but each entry is a sum of half as many products.",
+    "weights": "Each head has a whole table of its own, L × L.",
+    "head width": "The heads share the width: D = E / H.",
+}
+
+prediction = Exercise(
+    "04.6",
+    title="Predict, then run",
+    call="times(what)",
+    returns="a number",
+    lesson="More heads: the same parameters and products, more tables, narrower heads.",
+)
+
+
+def counted(heads: int) -> dict[str, float]:
+    """Build a layer, run it, and count."""
+    width, length = 16, 6
+    layer = MultiHead(width, heads, bias=False)
+    with record(layer) as maps, FlopCounterMode(display=False) as counter:
+        layer(numbers(1, length, width))
+    return {
+        "parameters": sum(p.numel() for p in layer.parameters()),
+        "products": counter.get_total_flops(),
+        "weights": sum(table.numel() for table in maps.values()),
+        "head width": width // heads,
+    }
+
+
+@prediction.property
+def it_says_a_number_for_each(answer: Answer) -> None:
+    for what in REASONS:
+        said = answer(what)
+        if not is_number(said):
+            raise Mistake(
+                f'`times("{what}")` returned {a_kind_of(said)}, expected a number.',
+                likely="Fill in a prediction for each of the four.",
+            )
+
+
+@prediction.property
+def the_predictions_come_true(answer: Answer) -> None:
+    few, many = counted(2), counted(4)
+    for what, reason in REASONS.items():
+        said, seen = float(answer(what)), many[what] / few[what]
+        if not abs(said - seen) < 1e-6:
+            raise Mistake(
+                f'`times("{what}")` returned a number, {said:g}, but from 2 to 4 heads it went '
+                f"from {few[what]:g} to {many[what]:g}: × {seen:g}.",
+                likely=reason,
+            )

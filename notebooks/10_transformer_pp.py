@@ -406,7 +406,7 @@ figures.show(
 #
 # PyTorch carries such kernels behind one function, `F.scaled_dot_product_attention`, and chooses a backend by device and inputs. On this CPU there are two; on a GPU [up to four](https://docs.pytorch.org/docs/stable/generated/torch.nn.attention.SDPBackend.html).
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 seed(0)
 q, k, v = torch.randn(3, 1, 4, 512, 32).unbind(0)
 exact = attention(*(x.double() for x in (q, k, v)), causal=True, fused=False)
@@ -1325,7 +1325,7 @@ assert wrong > right + 1
 # %% [markdown]
 # **"QK-norm and SwiGLU always help."** Not here: on the ladder, adding each of them changed less than the seeds did, or made it worse.
 
-# %%
+# %% tags=["hide-input"]
 for name, before in (("network", "norm_kind"), ("qk_norm", "tied")):
     now, then = ends(f"+ {name}"), ends(f"+ {before}")
     spread = max(then.max() - then.min(), now.max() - now.min())

@@ -6,7 +6,12 @@
     @right("03.1")
     def with_einsum(q, k): ...
 
-A wrong answer gives the words a learner must read; a right one is written unlike the solution.
+    @hand("03.1")
+    class AsALayer(torch.nn.Module): ...
+
+A wrong answer gives the words a learner must read; a right one is written unlike the solution. So
+are those of `right_NN.py`, in other hands again: NumPy, loops, einsum, einops, modules, objects,
+float64. Those are only checked; mutants.py changes the others.
 """
 
 from collections import defaultdict
@@ -17,6 +22,7 @@ Function = Callable[..., Any]
 
 WRONG: dict[str, list[tuple[Function, str]]] = defaultdict(list)
 RIGHT: dict[str, list[Function]] = defaultdict(list)
+HANDS: dict[str, list[Any]] = defaultdict(list)
 
 
 def wrong(id: str, words: str) -> Callable[[Function], Function]:
@@ -31,5 +37,15 @@ def right(id: str) -> Callable[[Function], Function]:
     def collect(function: Function) -> Function:
         RIGHT[id].append(function)
         return function
+
+    return collect
+
+
+def hand(id: str) -> Callable[[Any], Any]:
+    """A function, or a class whose objects are called."""
+
+    def collect(answer: Any) -> Any:
+        HANDS[id].append(answer() if isinstance(answer, type) else answer)
+        return answer
 
     return collect

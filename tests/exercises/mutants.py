@@ -166,7 +166,12 @@ def same(one, other) -> bool:
 
 
 def alike(one, other) -> bool:
-    """Of two functions that compute the same in another order: up to rounding of large numbers."""
+    """Of two functions that compute the same in another order: up to rounding of large numbers.
+
+    Both may refuse an input, each in its own words.
+    """
+    if one[0] == other[0] == "raises":
+        return True
     if same(one, other) or one[0] != other[0] or one[0] != "returns":
         return same(one, other)
     pairs = [x if isinstance(x, tuple | list) else (x,) for x in (one[1], other[1])]

@@ -123,10 +123,12 @@ def name_of(message: Message) -> tuple[str, str]:
             pairs = zip(message.inputs, message.right, strict=True)
             right = all(alike(doing(repaired.function, g), r) for g, r in pairs)
         return ("mended" if right else "misleading"), cause
-    if cause:  # a fact of the code: nothing uses a name, or the answer is random
+    if cause:  # the answer is random
         return "read", cause
+    if re.search(r"^`\w+` (is computed and never used|plays no part)", likely):
+        return "read", likely  # a fact of the code, and no right answer has such a name
     if no_value := re.search(r"raised (?:NameError|UnboundLocalError): .*?'(\w+)'", seen):
-        if kind == "step" or f"`{no_value[1]}`" in message.slip.words:
+        if kind in ("step", "too early") or f"`{no_value[1]}`" in message.slip.words:
             return "error", no_value[0]
         return "", ""
     if message.exercise.id in EFFECTS:

@@ -32,6 +32,7 @@ DRAWS = 16  # fresh inputs at the end of a check
 LAST = "other sizes and values as well"  # what this last property is called
 MORE = range(500, 524)  # seeds of the inputs on which a suspect is tried before it is named
 PATIENCE = 0.2  # seconds for calling an answer again, to find out what its mistake is called
+_BEYOND = (RecursionError, MemoryError, SystemExit, KeyboardInterrupt, StopIteration)
 LOOKING = 0.3  # seconds for trying slips
 MENDING = 0.35  # seconds for trying repairs
 
@@ -224,27 +225,18 @@ class Exercise:
         itself is changed until it is right, and in the end its code is read.
         """
         self.repaired = None
+        if answer.calls and isinstance(answer.calls[-1].error, _BEYOND):
+            return ""  # the error says it all, and to try again would take long
         if self.reference is None:  # many are right: nothing can be compared, but mended
             self.repaired = repair(answer.function, self._judge([]), self.plain(), MENDING)
             return self.repaired.words if self.repaired else ""
         calls = answer.calls
         if not calls or self._beside_the_values(calls[-1]):
             return ""
-        more = self._more(answer)
-        known = [*reversed(calls), *more]
-        for words, suspect in self.suspects:
-            if all(_same_doing(suspect, call) for call in known):
-                return words
-        started = time.thread_time()
-        raises = calls[-1].error is not None  # by that, one slip can hardly be told from another
-        for words, slip in () if raises else self._slips():
-            if all(_same_doing(slip, call) for call in known):
-                return words
-            if time.thread_time() - started > LOOKING:
-                break
-        random = _dice(answer)
-        if random:
-            return random
+        known = [*reversed(calls), *self._more(answer)]
+        words = self._accuse(known) or _dice(answer)
+        if words:
+            return words
         flags = [
             name
             for name, value in zip(argument_names(self.call), calls[-1].given, strict=True)
@@ -253,13 +245,27 @@ class Exercise:
         self.repaired = repair(answer.function, self._judge(known), self.plain(), MENDING, flags)
         return self.repaired.words if self.repaired else ""
 
+    def _accuse(self, known: list[Call]) -> str:
+        """The words of the suspect, or of the slip, that did the same in all these calls."""
+        raises = known[0].error is not None  # by that, one slip can hardly be told from another
+        if not raises and not _comparable(known[0].seen):
+            return ""  # nothing in it to know a mistake by
+        for words, suspect in self.suspects:
+            if all(_same_doing(suspect, call) for call in known):
+                return words
+        started = time.thread_time()
+        for words, slip in () if raises else self._slips():
+            if all(_same_doing(slip, call) for call in known):
+                return words
+            if time.thread_time() - started > LOOKING:
+                break
+        return ""
+
     def _beside_the_values(self, last: Call) -> bool:
-        """Nothing to know a mistake by, or the values were right and something else was not."""
-        if last.error is not None:
+        """The values were right, something else was not."""
+        if last.error is not None or self.reference is None:
             return False
-        if not _comparable(last.seen):
-            return True
-        return self.reference is not None and close(last.seen, self.reference(*last.given))
+        return close(last.seen, self.reference(*last.given))
 
     def _judge(self, calls: list[Call]) -> Callable[[Callable[..., Any]], bool]:
         """Is a function right on these inputs? Without a reference: has it every property?"""

@@ -201,7 +201,7 @@ def changes(code: Code, called: set[str], known: set[float], flags: set[str]) ->
         and not isinstance(n, ast.Constant | ast.Slice | ast.Starred | ast.Lambda)
         and not isinstance(getattr(n, "operand", None), ast.Constant)
         and isinstance(getattr(n, "ctx", None), ast.Load | None)
-        and not isinstance(code.parents[n][0], ast.keyword | ast.Slice)
+        and not isinstance(code.parents[n][0], ast.keyword)
         and id(n) not in axes
     ]
     for node in body:
@@ -405,6 +405,8 @@ def _wrapped(code: Code, node: ast.expr) -> Iterator[Found]:
     for by in (-1, 1):
         added = ast.BinOp(node, ast.Add(), ast.Constant(by))
         yield "it is off by one.", node, code.put(node, added)
+    if isinstance(code.parents[node][0], ast.Slice):
+        return
     for cut in (":-1", "1:", "..., :-1", "..., 1:", "..., None", "..., None, :", "0", "..., 0"):
         part = ast.parse(f"x[{cut}]", mode="eval").body
         assert isinstance(part, ast.Subscript)

@@ -5,11 +5,18 @@ costs about 10 ms. The child has the notebook's functions as they are, and whate
 a crash of Python, a loop inside C code, a patched torch, threads, ends with it. In return nothing
 that the answer leaves behind, a counter or a list it appends to, is seen in the notebook.
 
+How long it may take is counted in seconds of computing, so that a busy machine does not stop a
+right answer; one that sleeps is stopped by the clock.
+
 Elsewhere (Windows, macOS, and when a GPU is in use, which a child must not touch), the job runs in
-a daemon thread. When time is up, an exception is set in that thread (`PyThreadState_SetAsyncExc`).
-What this does *not* hold: a loop inside C code that keeps the interpreter's lock gets no verdict at
-all; one that never comes back to Python, or catches every exception, is left behind, and the
-learner is told once to restart the kernel; a crash of Python is a crash of the kernel.
+a daemon thread; ATTNLAB_CHECKS=thread asks for that anywhere. When time is up, by the clock, an
+exception is set in that thread (`PyThreadState_SetAsyncExc`). What this does *not* hold:
+- a loop inside C code that keeps the interpreter's lock gets no verdict at all;
+- one that never comes back to Python, sleeps, or catches every exception is left behind, and the
+  learner is told once to restart the kernel;
+- a crash of Python, `os._exit`, a signal to itself and a fork are those of the kernel;
+- memory has no limit of its own, and threads that the answer starts go on;
+- signal handlers cannot be set outside the main thread: an answer that tries raises ValueError.
 """
 
 from __future__ import annotations

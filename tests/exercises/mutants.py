@@ -118,14 +118,22 @@ def in_place(tree: ast.FunctionDef, given: tuple) -> list[Slip]:
 
 
 @contextmanager
-def at_most(seconds: float):
-    """An endless mutant raises TimeoutError after so many seconds of computing."""
+def at_most(seconds: float, progress: safely.Progress | None = None):
+    """What still runs after so many seconds of computing is stopped, as the check would.
+
+    With `progress`, only inside the answer: the search for a name has limits of its own.
+    """
 
     def ring(*_):
-        raise TimeoutError
+        if progress is None:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            raise safely.Stopped
+        if progress.running:
+            progress.running = False  # once: what cleans up after it is not to be stopped
+            raise safely.Stopped
 
     before = signal.signal(signal.SIGVTALRM, ring)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.2)  # and again, should it be called again
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.1)  # and again, should it be called again
     try:
         yield
     finally:
@@ -295,10 +303,11 @@ def _try(exercise, slip, function, judge, inputs, right, known, result) -> None:
             result.equal += 1
             return
     state = torch.random.get_rng_state()
-    with at_most(4.0):
+    progress = safely.Progress()
+    with at_most(safely.SECONDS, progress):
         try:
-            report = exercise._report(function, safely.Progress())
-        except TimeoutError:
+            report = exercise._report(function, progress)
+        except safely.Stopped:
             report = {"passed": False, "message": "It was still running."}
     torch.random.set_rng_state(state)
     if report["passed"]:

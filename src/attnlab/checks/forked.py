@@ -28,7 +28,7 @@ from attnlab.checks import safely, state
 if sys.platform != "win32":
     import resource
 
-MEMORY = 2 << 30  # bytes that an answer may ask for, above what the notebook has
+MEMORY = 1 << 30  # bytes that an answer may ask for, above what the notebook has
 
 
 def run(job: safely.Job, seconds: float, progress: safely.Progress) -> safely.Outcome:

@@ -162,9 +162,14 @@ class _Time:
         self.ready += passed * ready
 
     def over(self, seconds: float) -> bool:
+        """So many of computing; or somewhat more by the clock, asleep or with enough computed.
+
+        What is enough falls as time goes by: nobody waits for ever, however busy the machine.
+        """
+        late = self.passed > safely.WALL * seconds
         asleep = self.ready < 0.5 * self.passed
-        enough = asleep or self.computed > safely.ENOUGH * seconds
-        return self.computed > seconds or (self.passed > safely.WALL * seconds and enough)
+        enough = safely.ENOUGH * safely.WALL * seconds**2 / max(self.passed, 1e-9)
+        return self.computed > seconds or (late and (asleep or self.computed > enough))
 
 
 def _child(job: safely.Job, progress: safely.Progress, tell: int, dump: int) -> None:

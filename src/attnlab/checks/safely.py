@@ -41,7 +41,7 @@ from attnlab.checks import state
 
 SECONDS = 1.0  # of computing by the answer, over the whole check
 WALL = 1.2  # times as long by the clock, for one that sleeps; one that waits for its turn may go on
-ENOUGH = 0.4  # of its time to compute: several times what a right answer needs
+ENOUGH = 0.4  # of its time to compute, less as more time has passed: right answers need 0.15
 OURS = 1.3  # likewise, for our own comparisons, which objects of the answer's may make slow
 SEARCH = 1.2  # for finding out what a mistake is called, once it is known that there is one
 AT_MOST = 10.0  # imports are not the answer's time, but have an end, too

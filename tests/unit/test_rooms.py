@@ -91,7 +91,7 @@ def test_what_is_light_stays_light(module: str, heavy: list[str]) -> None:
 
 
 def test_there_is_one_softmax_and_one_log_softmax() -> None:
-    """Both are in attention.py. Exercises are answered with torch's own, and so are their checks."""
+    """Both are in attention.py. Exercises and their checks use torch's own."""
     own = re.compile(r"(torch|F|functional|nn)\.(log_)?softmax\(|\w\.(log_)?softmax\((dim=)?-?\d")
     for path in FILES:
         if room_of(path) not in ("attention", "checks"):

@@ -15,7 +15,7 @@
 # # 4 · GPU exercise: heads at equal width
 #
 # [Chapter 4](04_multi_head.ipynb) counted operations: the same for any number of heads. Here you see what the count does not: the time and the memory (on an NVIDIA GPU its peak, elsewhere the largest tensor). Then comes the thing that matters most: what is *learned* with 1, 2, 4, 8 … heads when the
-# task needs four looks at once.
+# task asks for four things at once.
 
 # %%
 import math
@@ -119,7 +119,7 @@ figures.show(
 #
 # ## What is learned
 #
-# The video shop again, with orders of **four** films. One look cannot serve four wishes, so how many heads do you need? **Predict** the curve before you run it: how many films out of four does a clerk get right with 1, 2, 4, 8 heads, and what happens when the heads become very narrow?
+# The video shop again, with orders of **four** films. One row of weights and a linear reader cannot serve four wishes, so how many heads do you need? **Predict** the curve before you run it: how many films out of four does a clerk get right with 1, 2, 4, 8 heads, and what happens when the heads become very narrow?
 
 # %%
 TITLES, SHELVES, FILMS, WISHES = 12, 4, 8, 4
@@ -214,7 +214,7 @@ for w in (64, 8):  # your turn: add more widths
 # <details><summary>Answer</summary>
 #
 # On a CPU, with 300 steps: 1.00, 1.00, 1.00, 0.83 and 0.47 for heads of width 16, 8, 4, 2 and 1. With 1,500 steps (set `steps = 1500`) width 2 reaches 1.00: it was only slow. Width 1 stays at 0.48. There a score is a product of two single numbers, so whatever the wish, the title with the
-# largest key wins, or the one with the smallest. Titles in the middle are never looked at, and no training changes that.
+# largest key wins, or the one with the smallest. Titles in the middle never win, and no training changes that.
 #
 # </details>
 #
@@ -231,4 +231,4 @@ for w in (64, 8):  # your turn: add more widths
 # ## What to take home
 #
 # - At equal width heads cost no operations, but tables: memory and time of the explicit version grow with $H$.
-# - A task that needs $k$ looks at once needs $k$ heads; more than that, at the same width, neither helps nor hurts here. Few and narrow breaks.
+# - With a *linear* reader, $k$ things asked for at once need $k$ rows of weights; a reader with a hidden layer can do with fewer (exercise 2, and part 1 of the chapter). In your table: do more heads than wishes help or hurt? Few and narrow breaks.

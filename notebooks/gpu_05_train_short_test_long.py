@@ -276,6 +276,5 @@ print(
 # %% [markdown]
 # ## What to take home
 #
-# - Toy tasks and language agree on the main point: places that were never trained are not free.
-# - ALiBi and T5 degrade gently by design. RoPE needs to be stretched.
-# - Stretching without training helps a little; stretching *and* a short training is what long-context models do ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), [Peng et al. 2023](https://arxiv.org/abs/2309.00071)).
+# - Read your own curves: which encodings get worse after the trained length, and where? On a CPU the models are tiny and the differences may be too; on a GPU, compare with chapter 5's toy tasks.
+# - For RoPE, compare your three numbers: as trained, stretched, stretched and trained a little. Long-context models do the third ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), [Peng et al. 2023](https://arxiv.org/abs/2309.00071)).

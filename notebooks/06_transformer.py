@@ -76,7 +76,10 @@ torch.set_printoptions(precision=2, sci_mode=False)
 # %% [markdown] tags=["notes"]
 # 60 minutes. The picture and why attention alone fails (10), the parts (25), training and the table (15), the wiring (5), quiz (5).
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["slide", "slides-only", "hide-input"]
+machine(title="The whole machine")
+
+# %% tags=["hide-input"]
 machine(
     title="The whole machine",
     caption="LN: LayerNorm. FFN: a small network. No pads, past only: masks. Every box leads to its section.",
@@ -135,7 +138,7 @@ fig, ax = plt.subplots(figsize=(8, 2.9))
 ax.plot(range(9), alone, "s-", color=palette.colour("fixed context"), label="attention alone")  # fmt: skip
 ax.plot(range(9), whole, "o-", color=palette.colour("transformer"), label="blocks of this chapter")  # fmt: skip
 ax.set(xlabel="layers", ylabel="likeness of tokens", ylim=(-0.1, 1.08))
-ax.legend(loc="center right")
+ax.legend(loc="lower right")
 figures.show(
     fig,
     alt="Likeness of twelve tokens against the number of layers. Attention alone reaches 1 after three layers; "
@@ -204,7 +207,7 @@ Diagram(
     ],
     title="Look around: the first addition",
     caption="Compare x before and after: every token keeps what it was.",
-    gap=(26.0, 30.0),
+    gap=(14.0, 26.0),
 )  # fmt: skip
 
 # %% [markdown] tags=["notes"]
@@ -213,7 +216,7 @@ Diagram(
 # %% [markdown]
 # Then the network, for each token alone. Say it has two hidden units: the first fires when feature 3 is larger than feature 1 and writes into feature 1, the second when it is smaller and writes into feature 3. For token a, LN of $(0, 0, 4, 4)$ is $(-1, -1, 1, 1)$, the units are $\max(0, 1 - (-1)) = 2$ and $0$, so a leaves the block as $(2, 0, 4, 4)$. **Your turn:** which unit fires for c?
 
-# %%
+# %% tags=["hide-input"]
 w1 = torch.tensor([[-1.0, 0, 1, 0], [1, 0, -1, 0]])  # (F, E)
 w2 = torch.tensor([[1.0, 0], [0, 0], [0, 1], [0, 0]])  # (E, F)
 looked = tokens + said  # (L, E)
@@ -240,7 +243,19 @@ print("after the network:", looked + hidden @ w2.T, sep="\n")
 # - Pick a number and look at the frame: who shares its mean?
 # - Turn up the volume of sentence 1. **Before you look:** in which of the two norms do sentences 2 and 3 change?
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Whose mean?
+#
+# | | BatchNorm | LayerNorm |
+# |---|---|---|
+# | mean of | one feature, over all tokens of the batch | one token, over its own features |
+# | neighbours in the batch | change the result | change nothing |
+# | padding | counts | does not count |
+# | in use | stored averages | the same formula |
+#
+# Live on the page: turn up one sentence and watch the others.
+
+# %% tags=["hide-input"]
 seed(1)
 NormAxes(
     torch.randn(3, 3, 5) + torch.tensor([0.0, 1, 0, -1, 0]),
@@ -309,7 +324,7 @@ fig, ax = plt.subplots(figsize=(8, 2.9))
 ax.semilogy(range(1, 13), bare, "s-", color=palette.colour("fixed context"), label="no norm")  # fmt: skip
 ax.semilogy(range(1, 13), normed, "o-", color=palette.colour("transformer"), label="LayerNorm")  # fmt: skip
 ax.set(xlabel="block", ylabel="size of the gradient", xticks=range(1, 13))
-ax.legend(loc="center right")
+ax.legend(loc="center left")
 figures.show(
     fig,
     alt="Size of the gradient in each of twelve blocks, on a logarithmic axis. With LayerNorm it is about 0.4 in all of them. "
@@ -317,16 +332,13 @@ figures.show(
     caption="One batch, untrained, the same weights. With LayerNorm all blocks get gradients of one size.",
 )
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 print(f"loss of the untrained model: {normed_loss:.1f} with LayerNorm, {bare_loss:.0f} without")  # fmt: skip
 print(f"first block against last: {normed[0] / normed[-1]:.1f} times, {bare[0] / bare[-1]:.0f} times")  # fmt: skip
 
 # %% tags=["held"]
 assert normed[0] / normed[-1] < 4 < 50 < bare[0] / bare[-1], (normed, bare)
 assert bare_loss > 20 * normed_loss
-
-# %% [markdown]
-# Two more live figures wait in part 5, until we have trained something: the whole machine at work, and a sampler on its own logits.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -544,14 +556,7 @@ assert missed["ReLU, 4 × as wide"] < 0.15, missed
 
 # %% [markdown]
 # ### Dropout: learning with holes
-
-# %% tags=["hide-input"]
-machine(
-    "dropout",
-    caption="Holes are made in attention weights, and in what each sublayer adds.",
-)
-
-# %% [markdown]
+#
 # In training, **dropout** sets a random share $p$ of numbers to 0 and multiplies the others by $1/(1-p)$, so that the mean stays ([Srivastava et al. 2014](https://jmlr.org/papers/v15/srivastava14a.html)). The paper does it with $p = 0.1$ to what each sublayer says, before it is added, and to the embeddings; its code does it to the attention weights as well.
 
 
@@ -636,7 +641,7 @@ figures.show(
     caption="Solid: new sentences. Dotted: sentences it was trained on. One seed.",
 )
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 print("holes in     trained on     new    new, eval() forgotten   BLEU")
 for name, f in holes.items():
     print(f"{name:12}{f['known']:11.3f}{f['new']:8.3f}{f['forgot']:24.3f}{f['bleu']:7.1f}")  # fmt: skip
@@ -692,7 +697,7 @@ for norm, wrap in (("pre", pre_norm), ("post", post_norm)):
     torch.testing.assert_close(our_encoder_block(x, block, wrap), block(x))
 
 # %% [markdown]
-# (An unseen cell checks that all of these equal the library's and torch's.) The paper's is `post_norm`: it normalises *after* the addition. GPT and BERT still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and GPT-3 normalise before. What does it change? Eight blocks, the same start, Adam, letters of Shakespeare. Post-norm runs twice: at full rate from the first step, and with a **warm-up**, the rate climbing during the first half. **Guess first:** who learns?
+# The paper's is `post_norm`: it normalises *after* the addition. GPT and BERT still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and GPT-3 normalise before. What does it change? Eight blocks, the same start, Adam, letters of Shakespeare. Post-norm runs twice: at full rate from the first step, and with a **warm-up**, the rate climbing during the first half. **Guess first:** who learns?
 
 # %% tags=["plumbing"]
 WAYS = {
@@ -779,11 +784,7 @@ machine(
 )
 
 # %% [markdown]
-# | sublayer | queries from | keys and values from | mask |
-# |---|---|---|---|
-# | self-attention | target $(B, T, E)$ | target $(B, T, E)$ | past only |
-# | cross-attention | target $(B, T, E)$ | encoder output $(B, S, E)$ | no pads of the source |
-# | network | target | | |
+# Queries always come from the target, $(B, T, E)$. In self-attention so do keys and values; in cross-attention they come from the finished encoder output, $(B, S, E)$, without its pads.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## The decoder block: three additions
@@ -792,7 +793,9 @@ machine(
 # |---|---|---|---|
 # | self-attention | target | target | past only |
 # | cross-attention | target | **encoder output** | no pads |
-# | network | | | |
+# | network | each word | itself | |
+#
+# Look back, look at the source, think. Each is added to the target's stream.
 
 
 # %%
@@ -835,7 +838,7 @@ print(f"six new ones:                {count(fresh):9,}")
 print("do the six copies start as equals?", "yes" if alike else "no")
 
 # %% [markdown]
-# `deepcopy` makes six blocks, but with six equal starts; a new one for each $i$, as the library does, starts them apart. (Sharing on purpose exists, too: ALBERT, [Lan et al. 2020](https://arxiv.org/abs/1909.11942).)
+# `deepcopy` makes six blocks, but with six equal starts; a new one for each $i$, as the library does, starts them apart.
 
 # %% [markdown]
 # ### The whole model
@@ -1001,7 +1004,7 @@ for epsilon in (0.0, 0.1):
 # %% [markdown]
 # Now the translator: once more from the same start, with the paper's ε = 0.1. A model is **calibrated** if it is right as often as it says. **Guess first:** is it better calibrated with smoothing or without?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing"]
 seed(0)
 soft = Translator(Transformer(config), source, target)
 training.fit(
@@ -1039,7 +1042,7 @@ figures.show(
     caption="All words of 200 test sentences, with the right words before them given.",
 )
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 print("           BLEU    loss   mean p   right")
 for name, (translator, _) in TWO.items():
     sure, right = certainty(translator)
@@ -1060,7 +1063,7 @@ assert soft.model.loss(exam) > french.model.loss(exam)
 #
 # The model gives a distribution over the next word; `decoding.py` (chapter 1) turns it into a sentence. **Greedy** takes the likeliest word. **Beam search** keeps several beginnings. Both on the 200 test sentences, with your model and with the weaker one that saw 2,000 sentences (no dropout):
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 english, gold = [p.source for p in test], [p.target for p in test]
 print("            24,000 sentences         2,000 sentences")
 print("          BLEU  right  changed     BLEU  right  changed")
@@ -1077,9 +1080,9 @@ for width in (1, 2, 4, 8):
 # %% [markdown]
 # Your model is so sure of each word that a wider beam changes one sentence in 200, for nothing. The weaker one has more to choose from: one sentence in nine changes, BLEU gains about a point, and the share of right sentences stays where it was.
 #
-# Writing word by word would redo the whole past at each step. The **KV cache** keeps the keys and values of what was read, so a step projects one new word only; `model.step` works like that, and exercise 6.7 builds it.
+# Writing word by word would redo the whole past at each step. The **KV cache** keeps the keys and values of what was read, so a step projects one new word only; `model.step` works like that, and exercise 6.7, in the GPU notebook, builds it.
 #
-# **Dice** draw the next word. Three knobs tame them: temperature, **top-k** (only the k likeliest) and **top-p** (the smallest set with probability p, [Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). Here are the next words of your own model.
+# **Dice** draw the next word. Three knobs tame them: temperature, **top-k** (only the k likeliest) and **top-p** (the smallest set with probability p, [Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). Here are the next words of the weaker model, which has more doubts.
 #
 # - Draw 50 at temperature 1. Then at 4.
 # - At temperature 4, cut with top-p 0.8. **Before you switch the beginning:** where are more words kept?
@@ -1090,12 +1093,12 @@ BEGINNINGS = [
     ("you find him today", ""),
     ("the green key is under my chair", "la clé"),
 ]
-rows = []
+weaker, rows = holes["nothing"]["translator"], []
 with torch.no_grad():
     for english, begun in BEGINNINGS:
-        state, _ = french.start([english.split()])
+        state, _ = weaker.start([english.split()])
         for word in (BOS, *target.encode(begun.split())):
-            logits, state = french.model.step(state, torch.tensor([word]))
+            logits, state = weaker.model.step(state, torch.tensor([word]))
         rows.append(logits[0])
 after = torch.stack(rows)
 top = after.topk(9).indices.unique()  # words that matter somewhere
@@ -1195,7 +1198,7 @@ TransformerStepper.shipped(
 # %% [markdown] tags=["notes"]
 # Let the room choose a sentence. Step slowly through an adjective that changes sides. Knock out the best head: does the model still find its way?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 long_test = EnglishFrench(longest=32).take(200, "test")
 shipped_bleu, shipped_aer = shipped.bleu(long_test), shipped.aer(long_test)
 print(f"shipped, sentences of up to 32 words: BLEU {shipped_bleu:.1f}, AER {shipped_aer:.3f}")  # fmt: skip
@@ -1253,14 +1256,7 @@ assert float(search[1]) < transformer_aer, table
 # ## 6 · Misconceptions
 #
 # ### "Decoder layer 1 reads encoder layer 1, layer 2 reads layer 2"
-
-# %% tags=["hide-input"]
-machine(
-    "wiring",
-    caption="One arrow: from the end of the encoder to the cross-attention of every decoder block.",
-)
-
-# %% [markdown]
+#
 # Many drawings put the two stacks side by side, with arrows between equal floors. Which is true of a Transformer? Take away the *last* encoder block's say: set its weights to 0, so that it adds nothing. A first decoder block that reads the first encoder block cannot notice. We try your translator, and a copy of it rewired as in the drawing: `Rewired(config, reads=[0, 1])` lets decoder block $i$ read encoder block `reads[i]`.
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -1269,7 +1265,7 @@ machine(
 # Silence the **last** encoder block. Do the weights of the **first** decoder block change?
 
 
-# %%
+# %% tags=["plumbing"]
 def noticed(model, batch):
     """How far silence in the last encoder block moves the first weights."""
     silent = copy.deepcopy(model)
@@ -1341,11 +1337,6 @@ assert min(drops) > 3, drops
 
 # %% [markdown]
 # What do the numbers allow? A trained Transformer uses its wiring: let all decoder blocks read the first encoder block afterwards, and it loses 4 to 6 points; floor by floor it loses at most one: there its last decoder block still reads the last encoder block. But trained from scratch, the wrong wirings are no worse here; the right one even has the lowest mean of the three, by less than a point, and the three ranges overlap. (*All read the first* leaves three encoder blocks unused: it is really a 1 + 4 model.) On this easy grammar one encoder block is enough. Nothing here says which wiring is better on real sentences.
-
-# %% [markdown]
-# ### "`eval()` is a formality"
-#
-# The table on dropout above has the answer in its column *forgot eval()*: the same weights, the same sentences, and a higher loss in every row with holes.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1547,92 +1538,17 @@ def my_count(words, source_words, width, blocks):
 # %% tags=["check"] exercise="06.5"
 check("06.5", my_count)
 
-# %% [markdown] tags=["exercise"] exercise="06.6"
-# ### Exercise 6.6 ★★ · The nucleus (12 min)
-#
-# Write `my_top_p(probabilities, p)` for probabilities $(\dots, V)$ and $0 < p \le 1$. Keep the smallest set of likeliest words whose probabilities add up to at least $p$, set the others to 0, and let the kept ones add up to 1 again. The likeliest word always stays. Rows are
-# cut on their own.
-
-
-# %% tags=["stub"] exercise="06.6"
-def my_top_p(probabilities, p):
-    """(..., V) -> (..., V)"""
-    values = ...  # likeliest first
-    order = ...  # where each of them stood
-    ahead = ...  # (..., V): how much probability stands before each
-    values = ...  # 0 where enough is ahead already
-    kept = ...  # back in the order of the words
-    return ...
-
-
-# %% [markdown] tags=["hint"] exercise="06.6"
-# `probabilities.sort(dim=-1, descending=True)` gives values and places. `cumsum` counts a word itself; what stands *ahead* of it is `cumsum − values`.
-
-# %% [markdown] tags=["hint"] exercise="06.6"
-# A word stays while less than $p$ is ahead of it. `torch.zeros_like(x).scatter(-1, order, values)` puts sorted values back where they came from.
-
-
-# %% tags=["solution"] exercise="06.6"
-def my_top_p(probabilities, p):
-    """(..., V) -> (..., V)"""
-    values, order = probabilities.sort(dim=-1, descending=True)
-    ahead = values.cumsum(dim=-1) - values  # (..., V)
-    values = values * (ahead < p)  # 0 where enough is ahead already
-    kept = torch.zeros_like(probabilities).scatter(-1, order, values)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-# %% tags=["check"] exercise="06.6"
-check("06.6", my_top_p)
-
-# %% [markdown] tags=["exercise"] exercise="06.7"
-# ### Exercise 6.7 ★★★ · One step with a cache (15 min)
-#
-# A language model has read $S$ tokens and kept their keys `past_k` $(\dots, S, D)$ and values `past_v` $(\dots, S, D_v)$. Now comes the newest token, `x` $(\dots, 1, E)$. Write `my_cached_attention(x, past_k, past_v, w_q, w_k, w_v)`, which gives the newest token's
-# output $(\dots, 1, D_v)$: exactly the last row that causal attention over all $S + 1$ tokens would give. The matrices have shapes $(E, D)$, $(E, D)$, $(E, D_v)$. The past may be empty.
-
-
-# %% tags=["stub"] exercise="06.7"
-def my_cached_attention(x, past_k, past_v, w_q, w_k, w_v):
-    """One new token (..., 1, E) -> its output (..., 1, D_v)."""
-    q = x @ w_q  # (..., 1, D)
-    k = ...  # (..., S + 1, D): the past, and the new one
-    v = ...  # (..., S + 1, D_v)
-    scores = ...  # (..., 1, S + 1)
-    return ...
-
-
-# %% [markdown] tags=["hint"] exercise="06.7"
-# The past is ready to use: it was projected when it was new. Only `x` goes through the matrices. `torch.cat([a, b], dim=-2)` appends rows.
-
-# %% [markdown] tags=["hint"] exercise="06.7"
-# Which keys may the *last* token see? All of them, itself included. So is a mask needed?
-
-
-# %% tags=["solution"] exercise="06.7"
-def my_cached_attention(x, past_k, past_v, w_q, w_k, w_v):
-    """One new token (..., 1, E) -> its output (..., 1, D_v)."""
-    q = x @ w_q  # (..., 1, D)
-    k = torch.cat([past_k, x @ w_k], dim=-2)  # (..., S + 1, D)
-    v = torch.cat([past_v, x @ w_v], dim=-2)  # (..., S + 1, D_v)
-    scores = q @ k.mT / math.sqrt(q.shape[-1])  # (..., 1, S + 1)
-    return scores.softmax(dim=-1) @ v
-
-
-# %% tags=["check"] exercise="06.7"
-check("06.7", my_cached_attention)
-
 # %% [markdown]
 # ### GPU exercise · Train a base-size Transformer
 #
-# [Train the base model](gpu_06_base_model.ipynb) of 2017: width 512, 6 + 6 blocks, dropout, label smoothing and warm-up, in mixed precision, with two more exercises. It runs in a small size on any laptop.
+# [Train the base model](gpu_06_base_model.ipynb) of 2017: width 512, 6 + 6 blocks, dropout, label smoothing and warm-up, in mixed precision, with four more exercises: top-p, the KV cache, a loss scale, and label smoothing by hand. It runs in a small size on any laptop.
 
 # %% [markdown]
 # ## 8 · Takeaways
 #
 # The same picture once more, with what each part of *your* translator learned: how many numbers.
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["hide-input"]
 net = french.model
 encoder, decoder = net.encoder.layers[0], net.decoder.layers[0]
 sizes = {
@@ -1671,7 +1587,8 @@ assert 0.18 < tables / count(net) < 0.22, tables / count(net)
 # 2. **LayerNorm**: each token's own mean.
 # 3. **Residuals** make doing nothing free.
 # 4. **Dropout** in training, `eval()` in use.
-# 5. Every decoder block reads the **last** encoder block.
+# 5. **Masks** hide pads and the future.
+# 6. Every decoder block reads the **last** encoder block; which wiring is best is another question.
 
 # %% [markdown]
 # ### Shapes and costs
@@ -1685,7 +1602,6 @@ assert 0.18 < tables / count(net) < 0.22, tables / count(net)
 # | self-attention | $(L, E)$ | $4E^2 + 4E$ | $8LE^2 + 4L^2E$ |
 # | cross-attention | $(L, E), (S, E) \to (L, E)$ | $4E^2 + 4E$ | $4(L + S)E^2 + 4LSE$ |
 # | network | $(L, E) \to (L, F) \to (L, E)$ | $8E^2 + 5E$ | $16LE^2$ |
-# | dropout, masks | as given | 0 | $O(LE)$, $O(L^2)$ |
 #
 # ### Test yourself
 
@@ -1748,11 +1664,10 @@ Quiz(
 # %% [markdown]
 # ### References
 #
+# Linked where they are used; the three to read first:
+#
 # - A. Vaswani and others (2017), [Attention Is All You Need](https://arxiv.org/abs/1706.03762).
-# - S. Ioffe, C. Szegedy (2015), [Batch Normalization](https://arxiv.org/abs/1502.03167); J. Ba, J. Kiros, G. Hinton (2016), [Layer Normalization](https://arxiv.org/abs/1607.06450); S. Santurkar and others (2018), [How Does Batch Normalization Help Optimization?](https://arxiv.org/abs/1805.11604).
-# - K. He and others (2016), [Deep Residual Learning](https://arxiv.org/abs/1512.03385); H. Li and others (2018), [Visualizing the Loss Landscape of Neural Nets](https://arxiv.org/abs/1712.09913).
-# - R. Xiong and others (2020), [On Layer Normalization in the Transformer Architecture](https://arxiv.org/abs/2002.04745). X. Glorot, Y. Bengio (2010), [Understanding the difficulty of training deep feedforward neural networks](https://proceedings.mlr.press/v9/glorot10a.html).
-# - Y. Dong, J.-B. Cordonnier, A. Loukas (2021), [Attention is not all you need](https://arxiv.org/abs/2103.03404). O. Press, L. Wolf (2017), [Using the Output Embedding to Improve Language Models](https://arxiv.org/abs/1608.05859).
-# - N. Srivastava and others (2014), [Dropout](https://jmlr.org/papers/v15/srivastava14a.html). C. Szegedy and others (2016), [label smoothing](https://arxiv.org/abs/1512.00567). A. Holtzman and others (2020), [top-p](https://arxiv.org/abs/1904.09751).
+# - R. Xiong and others (2020), [On Layer Normalization in the Transformer Architecture](https://arxiv.org/abs/2002.04745).
+# - Y. Dong, J.-B. Cordonnier, A. Loukas (2021), [Attention is not all you need](https://arxiv.org/abs/2103.03404).
 #
 # **Next:** chapter 7 takes this machine apart into GPT, BERT and T5, and asks what size and pre-training buy.

@@ -20,6 +20,7 @@
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %%
+import math
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -203,6 +204,81 @@ pilot = training.cockpit(
 # %% tags=["held"]
 assert pilot.history.steps == short
 assert pilot.model is not model
+
+# %% [markdown] tags=["exercise"] exercise="06.6"
+# ### Exercise 6.6 ★★ · The nucleus (12 min)
+#
+# Write `my_top_p(probabilities, p)` for probabilities $(\dots, V)$ and $0 < p \le 1$. Keep the smallest set of likeliest words whose probabilities add up to at least $p$, set the others to 0, and let the kept ones add up to 1 again. The likeliest word always stays. Rows are
+# cut on their own.
+
+
+# %% tags=["stub"] exercise="06.6"
+def my_top_p(probabilities, p):
+    """(..., V) -> (..., V)"""
+    values = ...  # likeliest first
+    order = ...  # where each of them stood
+    ahead = ...  # (..., V): how much probability stands before each
+    values = ...  # 0 where enough is ahead already
+    kept = ...  # back in the order of the words
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="06.6"
+# `probabilities.sort(dim=-1, descending=True)` gives values and places. `cumsum` counts a word itself; what stands *ahead* of it is `cumsum − values`.
+
+# %% [markdown] tags=["hint"] exercise="06.6"
+# A word stays while less than $p$ is ahead of it. `torch.zeros_like(x).scatter(-1, order, values)` puts sorted values back where they came from.
+
+
+# %% tags=["solution"] exercise="06.6"
+def my_top_p(probabilities, p):
+    """(..., V) -> (..., V)"""
+    values, order = probabilities.sort(dim=-1, descending=True)
+    ahead = values.cumsum(dim=-1) - values  # (..., V)
+    values = values * (ahead < p)  # 0 where enough is ahead already
+    kept = torch.zeros_like(probabilities).scatter(-1, order, values)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+# %% tags=["check"] exercise="06.6"
+check("06.6", my_top_p)
+
+# %% [markdown] tags=["exercise"] exercise="06.7"
+# ### Exercise 6.7 ★★★ · One step with a cache (15 min)
+#
+# A language model has read $S$ tokens and kept their keys `past_k` $(\dots, S, D)$ and values `past_v` $(\dots, S, D_v)$. Now comes the newest token, `x` $(\dots, 1, E)$. Write `my_cached_attention(x, past_k, past_v, w_q, w_k, w_v)`, which gives the newest token's
+# output $(\dots, 1, D_v)$: exactly the last row that causal attention over all $S + 1$ tokens would give. The matrices have shapes $(E, D)$, $(E, D)$, $(E, D_v)$. The past may be empty.
+
+
+# %% tags=["stub"] exercise="06.7"
+def my_cached_attention(x, past_k, past_v, w_q, w_k, w_v):
+    """One new token (..., 1, E) -> its output (..., 1, D_v)."""
+    q = x @ w_q  # (..., 1, D)
+    k = ...  # (..., S + 1, D): the past, and the new one
+    v = ...  # (..., S + 1, D_v)
+    scores = ...  # (..., 1, S + 1)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="06.7"
+# The past is ready to use: it was projected when it was new. Only `x` goes through the matrices. `torch.cat([a, b], dim=-2)` appends rows.
+
+# %% [markdown] tags=["hint"] exercise="06.7"
+# Which keys may the *last* token see? All of them, itself included. So is a mask needed?
+
+
+# %% tags=["solution"] exercise="06.7"
+def my_cached_attention(x, past_k, past_v, w_q, w_k, w_v):
+    """One new token (..., 1, E) -> its output (..., 1, D_v)."""
+    q = x @ w_q  # (..., 1, D)
+    k = torch.cat([past_k, x @ w_k], dim=-2)  # (..., S + 1, D)
+    v = torch.cat([past_v, x @ w_v], dim=-2)  # (..., S + 1, D_v)
+    scores = q @ k.mT / math.sqrt(q.shape[-1])  # (..., 1, S + 1)
+    return scores.softmax(dim=-1) @ v
+
+
+# %% tags=["check"] exercise="06.7"
+check("06.7", my_cached_attention)
 
 # %% [markdown] tags=["exercise"] exercise="06.8"
 # ### Exercise 6.8 ★★ · A step with a loss scale (10 min)

@@ -30,9 +30,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "norms": ("n1", "n2", "n3", "n1'", "n2'", "n3'", "n4'"),
     "residuals": ("a1", "a2", "a1'", "a2'", "a3'"),
     "network": ("feed", "feed'"),
-    "dropout": (
-        "self", "feed", "self'", "cross", "feed'", "a1", "a2", "a1'", "a2'", "a3'", "in", "in'",
-    ),
     "masks": ("real", "past", "n3->cross"),
     "encoder block": ("n1", "self", "a1", "n2", "feed", "a2"),
     "decoder block": ("n1'", "self'", "a1'", "n2'", "cross", "a2'", "n3'", "feed'", "a3'"),
@@ -124,7 +121,7 @@ ARROWS: list[Arrow | str] = [
     "in -> n1 -> self -> a1",
     "real -> self",
     "a1 -> n2 -> feed -> a2",
-    "n3 -> cross: no pads",
+    "n3 -> cross",
     "so far -> embed' -> in' -> a1' -> a2' -> a3' -> n4'",
     "places' -> in'",
     "in' -> n1' -> self' -> a1'",

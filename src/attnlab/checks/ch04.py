@@ -328,7 +328,7 @@ def counted(heads: int) -> dict[str, float]:
     return {
         "parameters": sum(p.numel() for p in layer.parameters()),
         "products": counter.get_total_flops(),
-        "weights": sum(table.numel() for table in maps.values()),
+        "weights": sum(int(t.numel()) for t in maps.values() if isinstance(t, Tensor)),
         "head width": width // heads,
     }
 

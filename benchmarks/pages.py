@@ -28,7 +28,12 @@ from tests.browser.live import wait_until_alive
 from tests.browser.serving import serving
 
 SITE = Path(__file__).parents[1] / "build" / "site"
-HELD: tuple[str, ...] = ("03_self_attention", "08_vit_dino", "10_transformer_pp")
+HELD: tuple[str, ...] = (
+    "03_self_attention",
+    "08_vit_dino",
+    "10_transformer_pp",
+    "capstone_your_own_model",
+)
 LANDING = "index"  # the first page of the site, held as well
 
 DESK = {"width": 1440, "height": 900}

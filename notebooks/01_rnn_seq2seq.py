@@ -13,30 +13,11 @@
 # %% [markdown]
 # # 1 · RNN sequence-to-sequence
 #
-# A sentence has an order, and nobody knows beforehand how long it is. This chapter reads it as people did before attention: word by word, with a memory. At the end of it a small network translates
-# English into French. It does so well for short sentences, badly for long ones, and you will know exactly why.
+# Before attention, a network read a sentence as you hear it: word by word, with a memory. Then a second network wrote the translation from that memory.
 #
-# At the end you can
-#
-# - write an RNN, an LSTM and a GRU from their equations, equal to PyTorch's to the last digit;
-# - measure how fast a gradient vanishes over time, and say what a gate does about it;
-# - say what a language model is, and tell its three questions apart: modelling, learning, search;
-# - train an encoder–decoder with teacher forcing, decode it greedily, by beam search and by sampling;
-# - show with one curve where a single vector is not enough.
-#
-# The chapter has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, experiments, popular mistakes, exercises, and a summary.
+# **Question:** the whole English sentence passes through one vector. How long may it be?
 
-# %% [markdown] tags=["slide", "slides-only"]
-# # RNN sequence-to-sequence
-#
-# attnlab · chapter 1
-#
-# Before attention there was memory.
-
-# %% [markdown] tags=["notes"]
-# 45 minutes. Four acts: reading with a memory (12 min), vanishing gradients (8 min), language models and search (10 min), the translator and its bottleneck (12 min). The quiz at the end takes three. The training cell runs about a minute on a laptop: start it during the break, or show its saved result.
-
-# %%
+# %% tags=["setup"]
 import copy
 import math
 from itertools import product
@@ -62,9 +43,57 @@ from attnlab.reproducible import seed
 from attnlab.training import Curve, Descent, Progress, fit
 from attnlab.translator import Translator
 from attnlab.widgets import BeamTree, GradientThroughTime, Quiz, RNNStepper
+from attnlab.widgets.diagram import Box, Diagram, Group, Op, Step
 
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # RNN sequence-to-sequence
+#
+# attnlab · chapter 1
+#
+# Before attention there was memory.
+
+# %% [markdown] tags=["notes"]
+# 45 minutes. Four acts: reading with a memory (12 min), vanishing gradients (8 min), language models and search (10 min), the translator and its bottleneck (12 min). The quiz at the end takes three. The training cell runs about a minute on a laptop: start it during the break, or show its saved result.
+
+# %% tags=["slide", "hide-input"]
+reads, writes = ["the", "cat", "sleeps"], ["le", "chat", "dort"]
+Diagram(
+    [
+        *(Box(f"x{i}", word, at=(i, 1)) for i, word in enumerate(reads)),
+        *(Box(f"h{i}", f"h_{i + 1}", at=(i, 0), colour="encoder") for i in range(3)),
+        Box("c", "c", detail="one vector", at=(3, 0), colour="red"),
+        *(Box(f"s{i}", f"s_{i + 1}", at=(4 + i, 0), colour="decoder") for i in range(3)),
+        *(Box(f"y{i}", word, at=(4 + i, 1)) for i, word in enumerate(writes)),
+    ],
+    arrows=[
+        "h0 -> h1 -> h2 -> c -> s0 -> s1 -> s2",
+        *(f"x{i} -> h{i}" for i in range(3)),
+        *(f"s{i} -> y{i}" for i in range(3)),
+    ],
+    steps=[
+        Step("The encoder reads one word at a time. Its state h is a memory of what it has read.", lit=["x0", "x1", "x2", "h0", "h1", "h2"]),
+        Step("The last state is all that is left of the sentence: one vector, whatever its length.", lit=["h2", "c"]),
+        Step("The decoder starts from that vector and writes one word at a time.", lit=["c", "s0", "s1", "s2", "y0", "y1", "y2"]),
+        Step("Every French word has to get its meaning through c. For three words that is easy. For thirty?", lit=["c"]),
+    ],
+    title="A sentence through the eye of a needle",
+    caption="Encoder, one vector, decoder: sequence to sequence, 2014. Part 5 trains it and measures where one vector is not enough.",
+)  # fmt: skip
+
+# %% [markdown] tags=["notes"]
+# Step through it. The last step is the question of the chapter; let the room guess a length before part 5 measures it.
+
+# %% [markdown]
+# At the end you can
+#
+# - write an RNN, an LSTM and a GRU from their equations, equal to PyTorch's;
+# - measure how fast a gradient vanishes over time, and say what a gate does about it;
+# - say what a language model is, and tell its three questions apart: modelling, learning, search;
+# - train an encoder–decoder with teacher forcing, decode it greedily, by beam search and by sampling;
+# - show with one curve where a single vector is not enough.
 
 # %% [markdown]
 # ## 1 · The question
@@ -75,8 +104,8 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # There are two classic ways to give a network context, and both bet on **locality**, the idea that what belongs together is close together:
 #
-# - **Locality in space: the convolution.** Each place looks at its neighbours through a window. Stack layers, and the window grows.
-# - **Locality in time: the recurrent network.** Each step looks at one thing only, the step before. But that one has looked at the one before it, and so on.
+# - **Locality in space: the convolution.** Each place sees its neighbours through a window. Stack layers, and the window grows.
+# - **Locality in time: the recurrent network.** Each step sees one thing only, the step before. But that one has seen the one before it, and so on.
 #
 # How far does each of them see? A gradient can tell: if $\partial\, \text{output} / \partial x_t$ is exactly zero, the output cannot know word $t$. **Guess first:** two layers of width 3, twenty words.
 # How many words reach the last output?
@@ -92,7 +121,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 # Two layers of width 3, twenty words: how many words reach the last output?
 
 
-# %%
+# %% tags=["plumbing"]
 class Window(nn.Module):
     """Two convolutions of width 3 that look to the left."""
 
@@ -138,7 +167,29 @@ for name, row in seen.items():
 # Five: each layer adds two. Seeing the film thirteen words back needs seven layers, and the next sentence may need seventy. The RNN reaches everything, in principle. Ask the room to remember the words "in principle".
 
 # %% [markdown]
-# The window sees 5 words: each layer adds two. For a *film* thirteen words back it needs seven layers, and the next sentence may need seventy. The RNN reaches every word with a single cell, however long the sentence is.
+# The window sees 5 words: each layer adds two.
+
+# %% tags=["slide", "hide-input"]
+reach = [range(2, 7), range(4, 7), range(6, 7)]  # lit in each layer
+Diagram(
+    [
+        Box(f"l{layer}w{i}", "■" if i in reach[layer] else "·", at=(i, 2 - layer), colour="key" if i in reach[layer] else "")
+        for layer in range(3)
+        for i in range(7)
+    ],
+    arrows=[
+        f"l{layer}w{j} -> l{layer + 1}w{i}"
+        for layer in range(2)
+        for i in reach[layer + 1]
+        for j in range(i - 2, i + 1)
+    ],
+    title="Two layers of width 3: five words reach the last output",
+    caption="Bottom: words. Each place of a layer sees three places below it, its own and two to the left.",
+    gap=(14.0, 26.0),
+)  # fmt: skip
+
+# %% [markdown]
+# For a *film* thirteen words back it needs seven layers, and the next sentence may need seventy. The RNN reaches every word with a single cell, however long the sentence is.
 # In principle. Part 4 measures how *strongly* it is reached, and that is another story.
 
 # %% [markdown]
@@ -291,7 +342,7 @@ for name, said in (("greedy", greedy_search()), ("best", best)):
 # A network with one answer at the end: **sequence → one**. It reads *the film was not really good* and says whether somebody liked it. The difficulty is the *not*, which may stand several words before the word it turns round.
 # Here are the data and the network: 16 words, a GRU (built in part 4) with 6 numbers of memory.
 
-# %%
+# %% tags=["plumbing"]
 GOOD, BAD = ["good", "great", "funny"], ["bad", "dull", "awful"]
 FILLERS = ["really", "very", "so"]
 THINGS = ["film", "book", "meal"]
@@ -318,7 +369,7 @@ for _ in range(4):
     print(f"{' '.join(words):36} {'liked it' if pleased else 'did not'}")
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing", "nbval-ignore-output"]
 class Classifier(nn.Module):
     """Sequence → one: read everything, then look at the last state."""
 
@@ -441,19 +492,58 @@ BeamTree.from_table(
 # | memory $(H,)$ | $c' = f \odot c + i \odot g$ | |
 # | state $(H,)$ | $h' = o \odot \tanh(c')$ | $h' = (1 - z) \odot n + z \odot h$ |
 #
-# Every line has its own rows of $W$ $(H, E)$ and $U$ $(H, H)$; PyTorch stacks them into one matrix, in the order i, f, g, o and r, z, n. $\odot$ multiplies entry by entry.
+# Every line has its own rows of $W$ $(H, E)$ and $U$ $(H, H)$; PyTorch stacks them into one matrix, in the order i, f, g, o and r, z, n. $\odot$ multiplies entry by entry, and $\sigma(a) = 1/(1 + e^{-a})$ squeezes any number between 0 and 1: a valve.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## Gates
-#
-# | | LSTM | GRU |
-# |---|---|---|
-# | gates | $i, f, o = \sigma(Wx + Uh + b)$ | $r, z = \sigma(Wx + Uh + b)$ |
-# | candidate | $g = \tanh(Wx + Uh + b)$ | $n = \tanh(Wx + b + r \odot (Uh + b'))$ |
-# | memory | $c' = f \odot c + i \odot g$ | |
-# | state | $h' = o \odot \tanh(c')$ | $h' = (1 - z) \odot n + z \odot h$ |
-#
-# A gate of 1 copies. Copying is what the vanilla cell cannot do.
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Box("c", "memory c", at=(0, 0)),
+        Op("forget", "×", at=(1, 0)),
+        Op("add", "+", at=(2, 0)),
+        Box("c2", "new c", at=(4, 0)),
+        Box("f", "forget f", detail="0 … 1", at=(1, 1), colour="red"),
+        Box("ig", "write i · g", detail="gate × candidate", at=(2, 1), colour="green"),
+        Op("out", "×", at=(3, 1)),
+        Box("o", "show o", detail="0 … 1", at=(3, 2), colour="blue"),
+        Box("h2", "new h", at=(4, 1)),
+        Box("xh", "x and h", at=(0, 2)),
+    ],
+    arrows=["c -> forget -> add -> c2", "f -> forget", "ig -> add", "c2 -> out: tanh", "o -> out -> h2", "xh -> f", "xh -> ig", "xh -> o"],
+    steps=[
+        Step("The new word x and the last state h set three gates, each between 0 and 1.", lit=["xh", "f", "ig", "o"]),
+        Step("Forget: the memory is multiplied by f. With f = 1 it is kept, with f = 0 it is gone.", lit=["c", "forget", "f"]),
+        Step("Write: what the input gate lets through is added.", lit=["ig", "add", "c2"]),
+        Step("Show: the output gate decides how much of the memory is seen as the new state h.", lit=["c2", "out", "o", "h2"]),
+    ],
+    title="An LSTM cell, gate by gate",
+    caption="Along the top the memory runs straight through: times f, plus something. No matrix stands on that road.",
+)  # fmt: skip
+
+# %% [markdown] tags=["notes"]
+# Follow the top line with a finger: that road is why gradients can survive. Then the GRU: one road, two gates.
+
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Box("h", "state h", at=(0, 0)),
+        Op("keep", "× z", at=(2, 0)),
+        Op("sum", "+", at=(3, 0)),
+        Box("h2", "new h", at=(4, 0)),
+        Box("r", "reset r", detail="0 … 1", at=(1, 1), colour="red"),
+        Box("n", "candidate n", at=(2, 2), colour="green"),
+        Op("new", "× (1−z)", at=(3, 2)),
+        Box("z", "update z", detail="0 … 1", at=(2, 1), colour="blue"),
+        Box("x", "word x", at=(0, 2)),
+    ],
+    arrows=["h -> keep -> sum -> h2", "h -> r", "x -> r", "r -> n", "x -> n", "n -> new -> sum", "z -> keep", "z -> new"],
+    steps=[
+        Step("Reset: how much of the old state may the candidate see?", lit=["h", "x", "r"]),
+        Step("The candidate n is what a vanilla cell would write.", lit=["r", "x", "n"]),
+        Step("Update: keep the share z of the old state, and take 1 − z of the candidate.", lit=["z", "keep", "new", "sum", "h2", "h", "n"]),
+    ],
+    title="A GRU cell: one memory, two gates",
+    caption="With z = 1 the state is copied. Copying is what the vanilla cell cannot do.",
+)  # fmt: skip
 
 
 # %%
@@ -514,7 +604,7 @@ print("vanilla, LSTM and GRU: ours = torch's")
 #
 # The LSTM's memory has a straight road: on the way from $c_t$ to $c_{t-1}$ stands the gate $f$, and no matrix. With $f \approx 1$ the gradient passes. (There is a second road, through $h$ and $U$, as in the vanilla cell. To tell them apart, two of the cells below have $U = 0$.) **Guess first:** fresh from PyTorch, how much of the gradient is left after 50 steps?
 
-# %%
+# %% tags=["plumbing"]
 seed(0)
 x = torch.randn(16, 101, 32).double()  # float32 would run out of zeros
 cells = {
@@ -572,9 +662,30 @@ figures.show(
 # A fresh LSTM vanishes as well: its forget gates start near one half. What the gate gives is not immunity but a choice: the network can learn, word by word, to keep. A bias of 1 or more at the start is old advice (Jozefowicz 2015). With bias 5 the curve even rises at the end: that is the other road, through U.
 
 # %% [markdown]
-# A fresh LSTM vanishes, too. Its forget gates start near $\sigma(0) = 0.5$, and $0.5^{50} \approx 10^{-15}$. The straight road alone ($U = 0$) delivers a little more than that, since gates vary from word to word. Most of what arrives took the other road, through $U$: more, and still next to nothing.
+# A fresh LSTM vanishes, too. Its forget gates start near $\sigma(0) = 0.5$, and $0.5^{50} \approx 10^{-15}$. The straight road alone ($U = 0$) delivers more than that, and the cell below says why: each unit starts with a bias of its own, so its gate is open a little more or less than one half *for every word*, and the most open units carry the gradient furthest. Most of what arrives took the other road, through $U$: more, and still next to nothing.
 # What a gate brings is a *choice*: the network can learn when to keep. Starting with a larger forget bias helps it to find out ([Jozefowicz et al. 2015](https://proceedings.mlr.press/v37/jozefowicz15.html)).
-#
+
+# %% tags=["hide-input"]
+plain = cells["LSTM, U = 0"]
+bias = (plain.bias_ih + plain.bias_hh)[64:128].detach()  # of the forget gates
+flat = copy.deepcopy(plain)
+with torch.no_grad():
+    flat.bias_ih[64:128] = bias.mean() / 2
+    flat.bias_hh[64:128] = bias.mean() / 2
+steady = gradient_over_distance(flat, x).flip(0)
+steady = steady / steady[0]
+own = arrives["LSTM, U = 0"]
+print(
+    f"gates by their biases alone: {bias.sigmoid().min():.2f} to {bias.sigmoid().max():.2f}"
+)
+print(
+    f"left after 50 steps: 10^{math.log10(own[50]):.0f}; every unit with the mean bias: 10^{math.log10(steady[50]):.0f}"
+)
+
+# %% tags=["held"]
+assert own[50] > 2 * steady[50], (own[50], steady[50])
+
+# %% [markdown]
 # Now look at bias 5. The straight road falls slowly, as it must: $f < 1$. Yet with both roads the gradient *grows*. Nothing fades any more, and at every step $U$ adds a little to what is there. An open gate cures vanishing; it does not rule out exploding, so LSTMs are trained with clipping as well.
 #
 # ### Encoder and decoder
@@ -589,32 +700,41 @@ figures.show(
 #
 # | | shape | |
 # |---|---|---|
-# | source words, target words | $(B, S)$, $(B, T)$ | numbers of words |
+# | source words, target words | $(B, S)$, $(B, T)$ | ids of words |
 # | $h_i$ | $(B, 2H)$ | both directions |
 # | $c$ | $(B, 2H)$ | **the whole sentence, one vector** |
 # | $s_t$ | $(B, H)$ | what has been said so far |
 # | logits | $(B, T, V)$ | a score for each French word |
 #
 # **Teacher forcing.** While learning, the decoder reads the *right* last word $y_{t-1}$, not the one it would have said ([Williams & Zipser 1989](https://doi.org/10.1162/neco.1989.1.2.270)). So all steps of a sentence are trained at once, and one early mistake does not spoil the rest:
-#
-# | | | | | |
-# |---|---|---|---|---|
-# | the decoder reads | ⟨bos⟩ | le | chat | dort |
-# | it must say | le | chat | dort | ⟨eos⟩ |
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## Encoder, one vector, decoder
-#
-# $$c = h_S, \qquad s_t = \text{GRU}(y_{t-1}, s_{t-1}), \qquad p(y_t) = \operatorname{softmax}(W \tanh(R\,[s_t; c]))$$
-#
-# Teacher forcing: the decoder reads the *right* words.
-#
-# | | | | | |
-# |---|---|---|---|---|
-# | reads | ⟨bos⟩ | le | chat | dort |
-# | must say | le | chat | dort | ⟨eos⟩ |
+# %% tags=["slide", "hide-input"]
+given, own = ["⟨bos⟩", "le", "chat"], ["⟨bos⟩", "le", "chien"]
+Diagram(
+    [
+        *(Box(f"t{i}", word, at=(i, 0)) for i, word in enumerate(given)),
+        *(Box(f"a{i}", "decoder", at=(i, 1), colour="decoder") for i in range(3)),
+        *(Box(f"u{i}", word, at=(i, 2)) for i, word in enumerate(["le", "chien", "dort"])),
+        *(Box(f"f{i}", word, at=(4 + i, 0)) for i, word in enumerate(own)),
+        *(Box(f"b{i}", "decoder", at=(4 + i, 1), colour="decoder") for i in range(3)),
+        *(Box(f"v{i}", word, at=(4 + i, 2)) for i, word in enumerate(["le", "chien", "aboie"])),
+    ],
+    arrows=[
+        *(f"t{i} -> a{i} -> u{i}" for i in range(3)),
+        *(f"f{i} -> b{i} -> v{i}" for i in range(3)),
+        "v0 -> f1",
+        "v1 -> f2",
+    ],
+    groups=[Group("left", [f"{k}{i}" for k in "tau" for i in range(3)], "teacher forcing"), Group("right", [f"{k}{i}" for k in "fbv" for i in range(3)], "free running")],
+    steps=[
+        Step("Learning: it says chien (wrong), but next it reads the right word, chat. All steps are trained at once.", lit=["left"]),
+        Step("In use nobody knows the right word: it reads its own chien, and goes on about a dog.", lit=["right"]),
+    ],
+    title="Teacher forcing and free running",
+    caption="Top row: what the decoder reads. Bottom row: what it says.",
+)  # fmt: skip
 
-# %%
+# %% tags=["plumbing"]
 corpus = EnglishFrench(longest=15)
 english, french = corpus.vocabularies()
 seed(0)
@@ -659,7 +779,7 @@ torch.testing.assert_close(
 print("our encoder–decoder = the library's")
 
 # %% [markdown]
-# That is the whole model: 20 lines on top of the GRU step.
+# That is the whole model: about 20 lines on top of the GRU step (open the fold to read them). `bridge` is a linear layer that turns $c$ into the decoder's first state.
 
 # %% [markdown]
 # ## 5 · At work
@@ -740,7 +860,7 @@ for i in by_size[20::75]:
 #
 # ### The bottleneck
 #
-# Now the most important figure of this chapter. BLEU for sentences of each length, within the trained lengths (3–15 words), and beyond.
+# BLEU for sentences of each length, within the trained lengths (3–15 words), and beyond.
 
 # %% tags=["nbval-ignore-output"]
 BUCKETS = [(3, 5), (6, 8), (9, 11), (12, 15), (16, 20), (21, 25), (26, 30)]
@@ -780,10 +900,9 @@ figures.show(
 # Cho and others published this curve in 2014 for a real corpus. The grey part is a second problem: nothing was trained there. The white part is the bottleneck. Ask: which of the three questions is this about? Modelling.
 
 # %% [markdown]
-# The white part is the point. These lengths were trained, as many sentences of each; and still quality falls by more than 40 points. [Cho et al. 2014b](https://arxiv.org/abs/1409.1259) saw the same on real text. In the grey part a second problem joins in: the network never
-# saw such lengths. Honest people keep the two apart.
+# The white part is the point. These lengths were trained, as many sentences of each; and still quality falls by more than 40 points. [Cho et al. 2014b](https://arxiv.org/abs/1409.1259) saw the same on real text. In the grey part a second problem joins in: the network never saw such lengths.
 #
-# Would more of everything help? The course carries the same model with $H = 128$, trained several times as long (`training/translators.py`), on sentences of up to 32 words.
+# Is the vector to blame, or was the training too short? Both can make such a curve. The course carries the same model with $H = 128$, trained several times as long (`training/translators.py`), on sentences of up to 32 words. Width, training and data all differ, so this comparison cannot say which of them helps; it says how far all of them together get.
 
 # %% tags=["nbval-ignore-output"]
 shipped = Translator.shipped("fixed_context")
@@ -814,21 +933,21 @@ figures.show(
     fig,
     alt="BLEU against sentence length for the small and the larger translator. The larger one "
     "starts to fall later, and falls all the same.",
-    caption="More practice and a wider vector move the curve to the right. It still falls.",
+    caption="More practice, longer sentences and a wider vector together move the curve to the right. It still falls.",
 )
 
 # %% [markdown] tags=["notes"]
 # Every length up to 30 was trained here, so nothing of this fall is about unseen lengths. Much more practice buys some words, not a straight line.
 
 # %% [markdown]
-# All of these lengths were trained, and for much longer, and yet the curve falls: it only starts to do so later. A vector of fixed size meets its length at some point.
+# All of these lengths were trained, and for much longer. Within 15 words much of the first curve's fall is gone: it was a lack of learning, not of room. Beyond that the curve still falls. What is left could be the vector, or more training could lift it again; one curve cannot tell. Two more measurements can: look into the vector here, and take the vector away in chapter 2, with everything else the same.
 #
 # ### What is in the vector?
 #
-# Is it really the vector? Ask it. From $c$ alone a linear map guesses which words stood in the sentence (fitted by least squares on 6,000 training sentences). If $n$ different words stood there, we look at the $n$ best guesses: how many are right?
+# Ask the vector. From $c$ alone a linear map guesses which words stood in the sentence (fitted by least squares on 6,000 training sentences). If $n$ different words stood there, we look at the $n$ best guesses: how many are right?
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing", "nbval-ignore-output"]
 @torch.no_grad()
 def vectors(pairs):
     """c for each sentence (N, 2H), and which words it has (N, V)."""
@@ -860,13 +979,13 @@ short, *_, long = recalled.values()
 assert short - long >= 0.05, recalled
 
 # %% [markdown]
-# A linear look is not all a decoder can do, so read the trend and not the value: the longer the sentence, the smaller the part of it that can be found. **One vector must hold everything**, and what does not fit is gone before the first French word is said.
+# A linear map is not all a decoder can do, so read the trend and not the value: the longer the sentence, the smaller the part of it that can be found. **One vector must hold everything**, and what is not in it cannot be said.
 #
 # ### Teacher forcing and real life
 #
 # In training the decoder always read right words. In use it reads its own. How much does that matter?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 right = total = 0
 for start in range(0, len(test), 100):
     batch = collate(test[start:][:100], english, french)
@@ -889,8 +1008,7 @@ print(f"word right at its place, reading its own: {free:.2f}")
 assert forced - free >= 0.1, (forced, free)
 
 # %% [markdown]
-# One wrong word, and the decoder is in a sentence it was never trained to continue; one word too many, and everything after it is at the wrong place. The gap is called *exposure bias* ([Ranzato et al. 2016](https://arxiv.org/abs/1511.06732)), and a cure is to read its own words now and
-# then while learning ([Bengio et al. 2015](https://arxiv.org/abs/1506.03099)). So never judge a translator by its teacher-forced accuracy.
+# Two things are mixed in this gap. One wrong word, and the decoder is in a sentence it was never trained to continue: *exposure bias* ([Ranzato et al. 2016](https://arxiv.org/abs/1511.06732)); a proposed cure is to read its own words now and then while learning ([Bengio et al. 2015](https://arxiv.org/abs/1506.03099)). And one word too many puts everything after it at the wrong place, which this count calls wrong although nothing else went wrong. The cell does not separate them. Either way: do not judge a translator by its teacher-forced accuracy.
 #
 # ### Search, on the real model
 #
@@ -922,7 +1040,7 @@ BeamTree.from_model(
 # **Sampling** does not look for the best. It draws each word with its probability, after dividing the logits by a temperature $\tau$: $p_i \propto e^{z_i/\tau}$. Cold ($\tau \to 0$) is greedy, $\tau = 1$ is the model itself, hot is chaos. For a translation you want the best. For a
 # story or a dialogue you do not: the likeliest text is dull ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)).
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 sources = [pair.source for pair in test]
 found = {"greedy": said}
 for tau in (0.5, 1.0, 2.0):
@@ -1003,7 +1121,7 @@ for f in (0.5, 0.9, 0.99, 0.999):
 #
 # A wider beam finds likelier sentences. That is what it is for, and the first column shows it. **Guess first:** and BLEU?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 widths = (1, 2, 5, 20)
 likely, good, length = {}, {}, {}
 for k in widths:

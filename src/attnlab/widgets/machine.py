@@ -71,7 +71,7 @@ def machine(
             ),
         ],
         tall=TALL,
-        gap=(12.0, 8.0),
+        gap=(12.0, 5.0),
         lit=lit,
         **traits,
     )

@@ -1082,7 +1082,7 @@ for width in (1, 2, 4, 8):
 #
 # Writing word by word would redo the whole past at each step. The **KV cache** keeps the keys and values of what was read, so a step projects one new word only; `model.step` works like that, and exercise 6.7, in the GPU notebook, builds it.
 #
-# **Dice** draw the next word. Three knobs tame them: temperature, **top-k** (only the k likeliest) and **top-p** (the smallest set with probability p, [Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). Here are the next words of the weaker model, which has more doubts.
+# **Dice** draw the next word. Three knobs tame them: temperature, **top-k** (only the k likeliest) and **top-p** (the smallest set with probability p, [Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). Here are the next words of the weaker model.
 #
 # - Draw 50 at temperature 1. Then at 4.
 # - At temperature 4, cut with top-p 0.8. **Before you switch the beginning:** where are more words kept?

@@ -14,7 +14,7 @@ or crashes Python: it runs in a process of its own where the system has one to g
     draw.py       Draw: fresh inputs of unequal and degenerate sizes, with ties and extremes
     slips.py      a right answer with one thing changed, and the words for it; `plain/` has the
                   answers that it starts from
-    repair.py     the learner's own code with one thing changed, until it is right: where it is wrong
+    repair.py     the learner's own code with one thing changed, until it is right
     verdict.py    Verdict: one result, as text and as HTML
     picture.py    expected, seen and difference, drawn as small maps
     ch03.py …     one module a chapter, found by the id; its known mistakes in ch03_suspects.py
@@ -52,7 +52,8 @@ or crashes Python: it runs in a process of its own where the system has one to g
 When a property fails, each suspect runs on the same inputs and on several others. If one returns
 exactly what the learner's function returned, its words come first and replace the `likely` of the
 property. After the suspects come the slips of the plain answer, then repairs of the learner's own
-code. So properties say *what* is wrong, the others say *why*, and nothing that an input contradicts. An exercise with many right answers has no `reference`: its
+code. So properties say *what* is wrong, the others say *why*; nothing is said that an input
+contradicts. An exercise with many right answers has no `reference`: its
 properties look at the effect of the answer (see 03.5).
 
 The tests hold every exercise to this: `tests/exercises/answers_NN.py` gives wrong answers with the

@@ -1137,7 +1137,7 @@ fig, axes = plt.subplots(6, 12, figsize=(9, 4.8))
 for i in range(12):
     shown = grid(maps[f"blocks.{i}.attention"][:1, :, 0], dino, photos[:1])[0]
     for h in range(6):
-        axes[h, i].imshow(shown[h], cmap="viridis")
+        axes[h, i].imshow(shown[h] ** 0.5, cmap=figures.WEIGHTS, vmin=0)
         axes[h, i].set_axis_off()
 fig.suptitle("[CLS] on the cat: 12 layers (columns), 6 heads (rows)")
 figures.show(

@@ -39,7 +39,7 @@ from attnlab.training import (
     cockpit,
     fit,
 )
-from attnlab.training.cost import DEVICES
+from attnlab.training.cost import DEVICES, operations
 
 # %% [markdown]
 # ## Your device
@@ -224,11 +224,8 @@ check("07.7", my_utilisation)
 
 # %% tags=["nbval-ignore-output"]
 PEAK = DEVICES["T4"].flops  # look up your own: DEVICES lists some
-try:
-    share = my_utilisation(size, steps * batch * length, seconds, PEAK)
-    print(f"{share:.2%} of a T4's peak")
-except TypeError:
-    print("Solve exercise 7.7 first.")
+done = operations(size, steps * batch * length)  # 6ND
+print(f"{done / (seconds * PEAK):.2%} of a T4's peak")
 
 # %% [markdown]
 # Small models use a small share: most of the time goes into starting operations and moving numbers, not into multiplying. Try a larger batch, a larger width, `gpu.compile(model)`: which of them raises the share, and which raises it most?

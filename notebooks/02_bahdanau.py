@@ -7,36 +7,15 @@
 #     number: 2
 #     title: Bahdanau alignment
 #     minutes: 120
-#     summary: Let the decoder look back. A new context for every word, three ways to score a match, and a translator that learns who belongs to whom without being told.
+#     summary: Let the decoder look back. A new context for every word, three ways to score a match, and how far a translator learns which word belongs to which without being told.
 # ---
 
 # %% [markdown]
 # # 2 · Bahdanau alignment
 #
-# Chapter 1 pressed a whole sentence into one vector, and long sentences did not survive. This chapter changes one thing. The decoder may **look back at the source, anew for every word it writes**. That is
-# attention, as Bahdanau, Cho and Bengio invented it in 2014. Everything later in this course grew out of it.
-#
-# At the end you can
-#
-# - compute scores, weights and a context vector by hand, and say which shape each has;
-# - choose between a dot, a bilinear and an additive score;
-# - measure how well attention found out which word belongs to which, and say when *not* to trust such a map;
-# - unroll a GRU, find attention inside it, and set it free in four steps.
-#
-# The chapter has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, experiments, popular mistakes, exercises, and a summary. Two translators are trained while you read,
-# less than a minute each on an idle core.
+# Chapter 1 pressed a whole sentence into one vector. Here the decoder may **look back at the source, anew for every word it writes**. That is attention, as Bahdanau, Cho and Bengio introduced it in 2014. Step through the figure: how can *le chat noir* come out of *the black cat*, in another order?
 
-# %% [markdown] tags=["slide", "slides-only"]
-# # Bahdanau alignment
-#
-# attnlab · chapter 2
-#
-# A new context for every word: the decoder looks back.
-
-# %% [markdown] tags=["notes"]
-# 45 minutes. Why (6 min), by hand (10), live (8), training and alignment (12), GRU to attention (5), sounds and pictures (4). The two training cells take a minute each: start the notebook before the lecture.
-
-# %%
+# %% tags=["setup"]
 import copy
 from collections import Counter
 from dataclasses import replace
@@ -66,9 +45,101 @@ from attnlab.widgets import (
     Quiz,
     SoftmaxTemperature,
 )
+from attnlab.widgets.diagram import Box, Diagram, Group, Matrix, Step
 
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Bahdanau alignment
+#
+# attnlab · chapter 2
+#
+# A new context for every word: the decoder looks back.
+
+# %% [markdown] tags=["notes"]
+# 45 minutes. Why (6 min), by hand (10), live (8), training and alignment (12), GRU to attention (5), sounds and pictures (4). The two large training cells take about half a minute each on an idle core: start the notebook before the lecture.
+
+# %% tags=["slide", "hide-input"]
+source, target = ["the", "black", "cat"], ["le", "chat", "noir"]
+h = torch.tensor([[2.0, 0, 0], [0, 2, 1], [0, 1, 2]])  # article? adj.? noun?
+s = torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])  # what each word needs
+alpha = (s @ h.T).softmax(-1)
+made = {"s": s, "e": s @ h.T, "α": alpha, "c": alpha @ h}
+
+
+def so_far(names, words):
+    """The first rows of these tables; what is not computed yet is 0."""
+    seen = torch.arange(3)[:, None] < words
+    return {name: made[name] * seen for name in names}
+
+
+Diagram(
+    [
+        Matrix("s", "states s", values=0 * s, rows=target, at=(0, 0)),
+        Matrix("e", "scores e", values=0 * s, columns=source, at=(1, 0)),
+        Matrix(
+            "α",
+            "weights α",
+            values=0 * s,
+            columns=source,
+            digits=2,
+            at=(2, 0),
+        ),
+        Matrix("c", "contexts c", values=0 * s, digits=2, at=(3, 0)),
+        Matrix("h", "annotations h", values=h, rows=source, at=(1.5, 1)),
+    ],
+    arrows=["s -> e", "h -> e", "e -> α: softmax", "α -> c", "h -> c"],
+    steps=[
+        Step(
+            "The encoder leaves one row per English word: is it an article, an adjective, a noun? Neighbours know a little of each other.",
+            lit=["h"],
+        ),
+        Step(
+            "First word: the state of the decoder asks for an article.",
+            lit=["s"],
+            values=so_far("s", 1),
+        ),
+        Step(
+            "It is compared with every annotation. Here a score is a dot product.",
+            lit=["s", "h", "e"],
+            values=so_far("e", 1),
+        ),
+        Step(
+            "A softmax turns the scores into shares that add up to 1.",
+            lit=["e", "α"],
+            values=so_far("α", 1),
+        ),
+        Step(
+            "The context mixes the annotations by these shares. With it the decoder writes le.",
+            lit=["α", "h", "c"],
+            values=so_far("c", 1),
+        ),
+        Step(
+            "Second word: French wants the noun. New state, new weights, new context: chat.",
+            lit=["s", "e", "α", "c"],
+            values=so_far(made, 2),
+        ),
+        Step(
+            "Third word: the adjective, noir. Follow the largest weight down the rows: 1, 3, 2. The word order has turned round.",
+            lit=["α"],
+            values=so_far(made, 3),
+        ),
+    ],
+    title="One context per word",
+    caption="Rows fill up as the decoder writes; 0 means not computed yet. The annotations stay as they are. Part 2 computes every number by hand.",
+)
+
+# %% [markdown] tags=["notes"]
+# Stop before the second word and ask: which number changes first? The annotations never do. At the end, read the weights row by row: rows 2 and 3 cross.
+
+# %% [markdown]
+# At the end you can
+#
+# - compute scores, weights and a context vector by hand, and give the shape of each;
+# - choose between a dot, a bilinear and an additive score;
+# - measure how well attention found out which word belongs to which, and say when *not* to trust such a map;
+# - unroll a GRU, find a weighted sum inside it, and get from there to attention in four steps.
 
 # %% [markdown]
 # ## 1 · The question
@@ -77,8 +148,10 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # > *i arrived at a church which was modern yesterday but your small brave white dogs waited for many cars that our child watched*
 #
-# You want to look back. The translator of chapter 1 may not: its encoder hands over one vector, and the decoder writes all words from that. Train it once more, on the course's own English–French corpus:
+# You want to look back. The translator of chapter 1 cannot: its encoder hands over one vector, and the decoder writes every word from that. Train it once more, on the course's own English–French corpus:
 # sentences of 3 to 15 English words, made by a grammar, with test sentences built in ways that never occur in training.
+#
+# **Guess first:** sentences of 3–5 words get a BLEU of about 90. What do those of 11–15 words get?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Translate this, without looking back
@@ -87,7 +160,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # One vector must hold all of it.
 
-# %%
+# %% tags=["plumbing"]
 corpus = EnglishFrench(longest=15)
 sentences = corpus.take(40_000)
 english, french = corpus.vocabularies()
@@ -96,8 +169,8 @@ longer = EnglishFrench(shortest=16, longest=40).take(100, "test", seed=2)
 BUCKETS = [(3, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, 30), (31, 40)]
 
 
-def train(kind, even=0.0, *watch):
-    """A translator, trained for STEPS batches. `even`: see part 5."""
+def train(kind, *watch):
+    """A translator, trained on nothing but the next word."""
     seed(2)
     config = Config(
         source_words=len(english),
@@ -107,7 +180,6 @@ def train(kind, even=0.0, *watch):
     )
     model = Seq2Seq(config)
     stream = batches(sentences, english, french, size=32, seed=2)
-    loss = with_even_looks(model, even) if even else None
     adam = torch.optim.Adam(  # a shorter memory (0.98) suits a short training
         model.parameters(), lr=4e-3, betas=(0.9, 0.98), fused=True
     )
@@ -116,7 +188,6 @@ def train(kind, even=0.0, *watch):
         stream,
         steps=STEPS,
         descent=Descent(optimizer=adam),
-        loss=loss,
         listeners=(Progress(), *watch),
     )
     return Translator(model, english, french), history
@@ -128,9 +199,6 @@ def by_length(translator):
     said = translator.translate([pair.source for pair in pairs])
     return list(metrics.by_length(said, pairs, BUCKETS).values())
 
-
-# %% [markdown]
-# **Guess first:** sentences of 3–5 words get a BLEU near 100. What do those of 11–15 words get? They are as frequent in training as the short ones.
 
 # %% tags=["nbval-ignore-output"]
 STEPS = 2100
@@ -147,7 +215,7 @@ for (low, high), score in zip(BUCKETS[:3], fixed_curve):
 assert fixed_curve[0] - fixed_curve[2] >= 40, fixed_curve
 
 # %% tags=["nbval-ignore-output"]
-failed = next(
+failed = next(  # the first of 12 words that is not exactly right
     pair
     for pair in test
     if len(pair.source) == 12
@@ -158,25 +226,25 @@ print("right:   ", corpus.detokenise(list(failed.target)))
 print("it said: ", corpus.detokenise(fixed.translate([failed.source])[0]))
 
 # %% [markdown] tags=["notes"]
-# The output is French, and fluent French. It is about other things: the beginning is often right, then the decoder invents. The summary vector has run out of room, not the grammar.
+# The output is fluent French about something else. Do not say that the vector is too small: after more training it does better (chapter 1). Say that every word had to come out of the same vector.
 
 # %% [markdown]
-# Read what it said. It is fluent French about something else. The grammar is learned; the *content* got lost on the way through one vector.
+# Read what it said. It is fluent French, partly about something else. (A wider vector and a longer training help, as chapter 1 showed. Here we only ask what one change does at equal cost in steps.)
 #
-# So what would you want? For *le*, look at *the*. For *chat*, look at *cat*. Every word you write needs another part of the source. Then do not send one vector. **Keep the encoder's state for every word, and let
-# the decoder choose, at every step.**
+# What would you want? For *le*, look at *the*. For *chat*, look at *cat*. Every word you write needs another part of the source. So do not send one vector. **Keep the encoder's state for every word, and let
+# the decoder choose at every step.**
 
 # %% [markdown]
 # ## 2 · By hand
 #
-# ### Three numbers for every word: e, α, c
+# ### Scores, weights, context: e, α, c
 #
-# *the black cat* becomes *le chat noir*. The encoder has read the English words and left one vector for each, its **annotation** $h_i$. Ours have three entries that you can read: article? adjective? noun?
+# *the black cat* becomes *le chat noir*. The encoder has read the English words and left one vector for each, its **annotation** $h_i$. Here an annotation has three entries you can read: article? adjective? noun?
 # The encoder reads in both directions, so *black* also knows a bit about the noun beside it, and the other way round.
 #
 # $$h_{\text{the}} = (2, 0, 0), \qquad h_{\text{black}} = (0, 2, 1), \qquad h_{\text{cat}} = (0, 1, 2)$$
 #
-# The decoder is about to write word $t$. Its state $s_t$ says what it needs: first an article, $s_1 = (1, 0, 0)$. In French the noun comes next, $s_2 = (0, 0, 1)$, and then the adjective, $s_3 = (0, 1, 0)$. Three lines make a context:
+# The decoder is about to write word $t$. Its state $s_t$ says what it needs: first an article, $s_1 = (1, 0, 0)$. In French the noun comes next, $s_2 = (0, 0, 1)$, and then the adjective, $s_3 = (0, 1, 0)$. Three formulas make a context; the second one is the **softmax**, which turns any numbers into positive shares that add up to 1:
 #
 # $$e_{ti} = \operatorname{score}(s_t, h_i), \qquad \alpha_{ti} = \frac{e^{e_{ti}}}{\sum_j e^{e_{tj}}}, \qquad c_t = \sum_i \alpha_{ti}\, h_i$$
 #
@@ -204,7 +272,6 @@ print("it said: ", corpus.detokenise(fixed.translate([failed.source])[0]))
 # Compute $\alpha_2$ and $c_2$.
 
 # %%
-source, target = ["the", "black", "cat"], ["le", "chat", "noir"]
 h = torch.tensor([[2.0, 0, 0], [0, 2, 1], [0, 1, 2]])  # (S, d_h) = (3, 3)
 s = torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])  # (T, d_s) = (3, 3)
 
@@ -221,7 +288,7 @@ print("α₂", alpha[1], "  c₂", c[1])
 # 1 + 2.72 + 7.39 = 11.11, so 0.09, 0.24, 0.67. The context leans to cat but keeps a little black. Ask: which row of α goes against the order of the words? Rows 2 and 3 cross: that is the adjective.
 
 # %% [markdown]
-# *chat* takes two thirds of *cat* and a quarter of *black*. Look at the places of the largest weights: 1, 3, 2. **The order of the words is turned round, and nothing in the formula minds.**
+# *chat* takes two thirds of *cat* and a quarter of *black*. The largest weights stand at places 1, 3, 2. **The word order turns round, and nothing in the formula minds.**
 #
 # ### Three scores, side by side
 #
@@ -229,11 +296,11 @@ print("α₂", alpha[1], "  c₂", c[1])
 #
 # | score | formula | parameters | in words |
 # |---|---|---|---|
-# | dot ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)) | $s^\top h$ | none | both sides must speak the same language, $d_s = d_h$ |
+# | dot ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)) | $s^\top h$ | none | both sides need the same coordinates, $d_s = d_h$ |
 # | bilinear (Luong's *general*) | $s^\top M h$, $M$: $(d_s, d_h)$ | $d_s d_h$ | a learned dictionary between the two |
-# | additive ([Bahdanau et al. 2015](https://arxiv.org/abs/1409.0473)) | $v^\top \tanh(A s + B h + b)$ | $D(d_s + d_h + 2)$ | a small network looks at each pair; $A$: $(D, d_s)$, $B$: $(D, d_h)$, $b$, $v$: $(D,)$ |
+# | additive ([Bahdanau et al. 2015](https://arxiv.org/abs/1409.0473)) | $v^\top \tanh(A s + B h + b)$ | $D(d_s + d_h + 2)$ | a small network for each pair; $A$: $(D, d_s)$, $B$: $(D, d_h)$, $b$, $v$: $(D,)$ |
 #
-# The dot product worked above because we let the decoder use the encoder's coordinates. Suppose it has its own: first article, then *noun*, then adjective, as French likes it. Then "I need a noun" is $(0, 1, 0)$. **Guess:** where does the dot product look now?
+# The dot product worked above because the decoder used the encoder's coordinates. Suppose it has its own: first article, then *noun*, then adjective, in French order. Then "I need a noun" is $(0, 1, 0)$. **Guess:** where does the dot product look now?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three scores
@@ -279,9 +346,9 @@ for name, scores in three.items():
 # The dot product looks at *black*: it compares entry by entry, and the decoder's second entry meets the encoder's. The matrix $M$ is a dictionary between the two. The additive score has a dictionary as well ($A$), and then something more: $\tanh(2s + h - 3)$ is
 # positive only where need **and** offer are large. It is a network, so it can learn other rules too.
 #
-# In practice both sides are trained together and find a common language, so all three work. Part 5 measures them.
+# In practice both sides are trained together and can agree on coordinates. Part 5 measures all three.
 #
-# One thing to say aloud before that. Our encoder reads both ways, so $h$ is twice as wide as $s$, and a plain dot product does not even fit. The library's *dot* therefore makes the keys narrower first, with a learned matrix $K$: $s^\top (K h) / \sqrt{d_s}$. That is a bilinear score with $M = K / \sqrt{d_s}$: the same parameters, the same functions.
+# One detail first. Our encoder reads both ways, so $h$ is twice as wide as $s$, and a plain dot product does not fit. The library's *dot* therefore makes the keys narrower first, with a learned matrix $K$: $s^\top (K h) / \sqrt{d_s}$. That is a bilinear score with $M = K / \sqrt{d_s}$: the same parameters, the same functions.
 # What differs is the scale, and where the matrix stands: keys are made once for a sentence, $s^\top M$ anew for every word.
 
 # %% [markdown]
@@ -303,19 +370,19 @@ SoftmaxTemperature(
 # τ = 10: we are back at one fixed context, the mean of the annotations. τ = 0.1: hard attention. Attention lives between the two.
 
 # %% [markdown]
-# A hot softmax gives every word the same share. Then all contexts are the same vector, and we are back in chapter 1. A cold one copies a single annotation. Attention lives between the two, and training finds out where.
+# A hot softmax gives every word the same share. Then all contexts are the same vector, as in chapter 1. A cold one copies a single annotation. Training decides where between the two the weights lie.
 #
 # ### The alignment explorer
 #
-# Here are real weights. Three translators were trained by the same recipe, for about a minute each; they differ in the score function alone. Nobody ever told them which word belongs to which. The rings are the **gold links** that our
-# grammar knows: solid for links that are required, dashed for links that are right as well. A square marks where the word looks most.
+# Here are real weights. Three translators were trained by the same recipe, for about a minute each; only the score function differs. None of them was shown which word belongs to which. (Their loss has one addition, a *coverage* penalty; part 5 explains it and measures what it does.) The rings are the **gold links** that our
+# grammar knows: solid for links that are required, dashed for links that are right as well. A square marks the largest weight of a row.
 #
 # - Read *livre anglais triste* in *two girls wrote a sad english book*: in which order does French look at the English words?
 # - In *i do not help them*, two French words look at *not*. Which?
-# - Switch the score function. Which one is sharpest? Which makes mistakes, and where?
+# - Switch the score function. Which makes mistakes, and where?
 # - Raise the temperature. The favourite of each row never changes. Why?
 #
-# The menu holds examples with gold links. To **type** a sentence of your own, go on to the next figure: it has the same map and the same temperature.
+# The menu holds examples with gold links. To **type** a sentence of your own, go on to the next figure.
 
 # %% tags=["hide-input"]
 ALIGNERS = ("additive", "dot", "bilinear")
@@ -330,7 +397,7 @@ AlignmentExplorer(
     aer=error,
     sentence=3,
     title="The alignment explorer",
-    caption="Rows: French words as they are written. Columns: English words. AER is the alignment error rate on 300 unseen sentences, 0 is perfect.",
+    caption="Rows: French words as they are written. Columns: English words. AER is the alignment error rate (part 5) on 300 unseen sentences: 0 is perfect.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -345,11 +412,11 @@ AlignmentExplorer(
 #
 # ### Type a sentence of your own
 #
-# These two translators run on your machine, inside this page: the course's shipped checkpoints, one with attention, one with a fixed context. Words appear one by one, with the place each one looks at. Unknown words are named.
+# These two translators run on your machine, inside this page: the course's shipped checkpoints, one with attention, one with a fixed context. Words appear one by one, each with its largest weight. Unknown words are named.
 #
-# - Write a short sentence. Switch attention off: the translation is still right.
+# - Write a short sentence. Switch attention off. Is the translation still right?
 # - Take a long example from the menu and switch attention off again. **Before you look:** which part of the sentence goes wrong first?
-# - Switch attention on, and heat its looks. Here the temperature acts while it translates: at which $\tau$ do the *words* go wrong, and not only the map?
+# - Switch attention on, and raise the temperature. Here it acts during translation: at which $\tau$ do the *words* go wrong, and not only the map?
 
 # %% tags=["slide", "hide-input"]
 BrowserTranslator.shipped(
@@ -359,7 +426,7 @@ BrowserTranslator.shipped(
 )
 
 # %% [markdown] tags=["notes"]
-# Let somebody dictate a sentence. Then the longest example, attention off: the beginning survives, the end is invented. Attention on again, and τ slowly up to 10: it goes blind before your eyes.
+# Let somebody dictate a sentence. Then the longest example, attention off: which part survives? Attention on again, and τ slowly up to 10: watch the words go wrong.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -370,8 +437,7 @@ BrowserTranslator.shipped(
 #
 # $$s_t = \operatorname{GRU}(\mathrm{emb}(y_{t-1}), s_{t-1}), \quad c_t = \sum_i \alpha_{ti} h_i, \quad p(y_t) = \operatorname{softmax}\big(W_o \tanh(R\,[s_t; c_t])\big)$$
 #
-# Nothing but $c_t$ differs from chapter 1. (Bahdanau's paper asks with $s_{t-1}$, before the last word is read. Ours asks with $s_t$, as Luong does; part 6 compares the two.)
-# We write it with the parameters of a trained translator, and compare with the library.
+# Only $c_t$ differs from chapter 1. We write it with the parameters of a trained translator, and compare with the library.
 
 
 # %%
@@ -409,30 +475,109 @@ with torch.no_grad():
 print("every step equal to the library's")
 
 # %% [markdown]
-# The columns are *the black cat sleeps* and the end mark. Ten lines, and a translation comes out.
+# The columns are *the black cat sleeps* and the end mark. Fifteen lines, and a translation comes out.
 #
+# ### Two decoders, side by side
+#
+# Bahdanau's paper asks with $s_{t-1}$, before the last word is read. Luong's asks with $s_t$, and so does ours.
+
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Box("s", "s_{t−1}", at=(0, 0), colour="decoder"),
+        Box("h", "annotations h", at=(0, 1), colour="encoder"),
+        Box("ask", "score, softmax", at=(1, 1), colour="attention"),
+        Box("c", "context c_t", at=(2, 1), colour="attention"),
+        Box("y", "y_{t−1}", at=(3, 1), colour="embedding"),
+        Box("gru", "GRU", at=(3, 0), colour="decoder"),
+        Box("p", "word t", at=(4, 0)),
+        Box("s2", "s_{t−1}", at=(0, 2), colour="decoder"),
+        Box("y2", "y_{t−1}", at=(0, 3), colour="embedding"),
+        Box("gru2", "GRU", at=(1, 2), colour="decoder"),
+        Box("h2", "annotations h", at=(1, 3), colour="encoder"),
+        Box("ask2", "score, softmax", at=(2, 3), colour="attention"),
+        Box("c2", "context c_t", at=(3, 3), colour="attention"),
+        Box("p2", "word t", at=(4, 2)),
+    ],
+    arrows=[
+        "s -> gru",
+        "s -> ask",
+        "h -> ask -> c -> gru",
+        "y -> gru",
+        "gru -> p: s_t",
+        "s2 -> gru2",
+        "y2 -> gru2",
+        "gru2 -> p2: s_t",
+        "gru2 -> ask2",
+        "h2 -> ask2 -> c2 -> p2",
+    ],
+    tall={
+        "s": (0, 0),
+        "h": (1, 0),
+        "ask": (1, 1),
+        "c": (1, 2),
+        "gru": (0, 3),
+        "y": (1, 3),
+        "p": (0, 4),
+        "s2": (0, 5),
+        "y2": (1, 5),
+        "gru2": (0, 6),
+        "h2": (1, 6),
+        "ask2": (1, 7),
+        "c2": (1, 8),
+        "p2": (0, 9),
+    },
+    groups=[
+        Group("B", ["s", "y", "ask", "c", "h", "gru", "p"], "Bahdanau"),
+        Group("L", ["s2", "y2", "gru2", "ask2", "h2", "c2", "p2"], "Luong"),
+    ],
+    steps=[
+        Step(
+            "Bahdanau asks first: the old state is the query, before the last word is read.",
+            lit=["s", "ask", "h", "c"],
+        ),
+        Step(
+            "The context goes into the GRU. The next state has to wait for it.",
+            lit=["c", "y", "s", "gru", "p"],
+        ),
+        Step(
+            "Luong reads first: the GRU takes the last word, and no context.",
+            lit=["s2", "y2", "gru2"],
+        ),
+        Step(
+            "The new state is the query.",
+            lit=["gru2", "ask2", "h2", "c2"],
+        ),
+        Step(
+            "State and context meet just before the word. No state waits for a context, so in training all words can ask at once.",
+            lit=["c2", "gru2", "p2"],
+        ),
+    ],
+    title="Ask, then read; or read, then ask",
+    caption="Bahdanau et al. 2015 and Luong et al. 2015 (without their optional input feeding). Our decoder has Luong's order and, unless said otherwise, Bahdanau's additive score.",
+)
+
+# %% [markdown] tags=["notes"]
+# Ask at the second step: can word 5 be computed before word 4 has its context? In Luong's order the states can, because no context flows back into the GRU.
+
+# %% [markdown]
 # ### From a GRU to attention, in four steps
 #
-# Attention looks like a new idea. It is also an old one set free. A GRU mixes a candidate $n_t$ into its state, $h_t = (1 - z_t)\, n_t + z_t\, h_{t-1}$, entry by entry. Put the formula into itself, again and again, starting with $h_0 = 0$:
+# Attention can also be reached from the inside of a GRU. A GRU mixes a candidate $n_t$ into its state, $h_t = (1 - z_t)\, n_t + z_t\, h_{t-1}$, entry by entry. Put the formula into itself, again and again, starting with $h_0 = 0$:
 #
 # $$h_t = \sum_{i \le t} \underbrace{(1 - z_i) \prod_{j=i+1}^{t} z_j}_{w_{ti}} \; n_i$$
 #
-# **The state of a GRU is a weighted sum of all past candidates.** Check it with real numbers: run our GRU cell, note its gates and candidates, and add up.
+# **The state of a GRU is a weighted sum of all past candidates.** Check it with real numbers: run a GRU cell, keep its gates and candidates, and add up.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## A GRU is a weighted sum
 #
 # $$h_t = (1 - z_t)\, n_t + z_t\, h_{t-1} = \sum_{i \le t} \underbrace{(1 - z_i) \prod_{j=i+1}^{t} z_j}_{w_{ti}} \; n_i$$
 #
-# Its weights fade with every step. Four steps set it free:
-#
-# 1. free the weights: $w_{ti} = \operatorname{softmax}(\operatorname{score}(h_t, n_i))$
-# 2. free the candidates: $n_i$ no longer waits for $h_{i-1}$
-# 3. one vector to be found by, another to hand over: keys and values
-# 4. any number of heads
+# Every later gate is below 1, so the weight of an old candidate can only fade.
 
 
-# %%
+# %% tags=["plumbing"]
 def gates_and_candidates(cell, x):
     """What a GRU cell does at each step: z and n, (T, H) each."""
     h, gates, candidates = torch.zeros(cell.hidden), [], []
@@ -458,146 +603,181 @@ def unrolled_weights(z):
     return w
 
 
+# %%
 seed(0)
-cell = GRUCell(5, 4)  # inputs of width 5, a state of width 4
-x = torch.randn(6, 5)  # (T, 5)
+cell = GRUCell(3, 2)  # inputs of width 3, a state of two entries
+x = torch.randn(4, 3)  # four steps
 with torch.no_grad():
     states = unroll(cell, x[None])[0]  # (T, H), the library's way
     z, n = gates_and_candidates(cell, x)  # (T, H) each
-    w = unrolled_weights(z)  # (H, T, T)
+    w = unrolled_weights(z)  # (H, T, T): one table per entry
     sums = torch.einsum("hti,ih->th", w, n)
 torch.testing.assert_close(sums, states)
-print("weighted sum of candidates = state of the GRU")
-print("last row of w, first entry:", w[0, -1])
+print("weighted sums of candidates = states of the GRU")
+print("weights in the last state, first entry:", w[0, -1])
 
 # %% [markdown]
-# Equal. Now read it as attention: $w$ are weights, the $n_i$ are values, and a causal mask hides the future. Each entry of the state has its own weights, so a GRU of width 4 is attention with **4 heads of width 1**. The
-# library's `attention` can play the GRU, if we hand it $\log w$ as a bias. (The weights add up to 1 when $h_0$ gets its share $\prod_j z_j$, so we put a zero candidate in front.)
+# Equal. Read it as attention: $w$ are the weights, the $n_i$ are the values, and nobody sees the future. Each entry of the state has its own table of weights, so a GRU of width 2 is attention with **2 heads of width 1**. The
+# library's `attention` can play the GRU if we hand it $\log w$ as a bias. (The weights add up to 1 once $h_0$ gets its share $\prod_j z_j$, so a zero candidate stands in front.)
 
 # %%
 with torch.no_grad():
     T, H = n.shape
-    start = z.cumprod(dim=0).T.unsqueeze(-1)  # (H, T, 1): the share of h_0
-    log_w = torch.cat([start, w], dim=-1).log()  # (H, T, 1 + T), future: −∞
-    values = torch.cat([torch.zeros(1, H), n]).T.unsqueeze(-1)  # (H, 1+T, 1)
-    blind = (
-        torch.zeros(H, T, 1),
-        torch.zeros(H, T + 1, 1),
-    )  # q and k say nothing
-    as_attention = attention(*blind, values, bias=log_w)  # (H, T, 1)
+    of_start = z.cumprod(dim=0).T.unsqueeze(-1)  # (H, T, 1): h_0's share
+    log_w = torch.cat([of_start, w], dim=-1).log()  # future: −∞
+    values = torch.cat([torch.zeros(1, H), n]).T.unsqueeze(-1)
+    q, k = torch.zeros(H, T, 1), torch.zeros(H, T + 1, 1)  # say nothing
+    as_attention = attention(q, k, values, bias=log_w)  # (H, T, 1)
 torch.testing.assert_close(as_attention.squeeze(-1).T, states)
-print("attention with 4 heads of width 1 = GRU")
+print("attention with 2 heads of width 1 = GRU")
 
 # %% [markdown]
-# So the GRU *is* attention, in chains. Four steps take them off. Each new model contains the one before it, and the cell checks that it does.
-#
-# 1. **Free the weights.** A GRU's weights are products of gates: what is old has faded. Let $w_{ti} = \operatorname{softmax}_i \operatorname{score}(t, i)$ instead, any weights that add up to 1. Far away may be as near as next door.
-# 2. **Free the candidates.** $n_i$ waits for $h_{i-1}$. Cut that wire: $n_i = \tanh(W x_i)$. Nothing is recurrent any more, and all steps run at once.
-# 3. **Keys and values.** The candidate has two jobs: to be found, and to be handed over. Give it a vector for each.
-# 4. **Heads.** The GRU has as many heads as entries, the translators above have one. Choose any number: chapter 4.
+# Here the weights come from gates. Four steps change where they come from. Look at what each one gains, and at what it gives up.
 
+# %% tags=["plumbing"]
+seed(3)
+hidden = torch.ones(4, 4).triu(1).bool()  # the future
+
+
+def shares(scores):
+    return scores.masked_fill(hidden, -torch.inf).softmax(-1)
+
+
+def mix(weights, values):
+    """One table of weights per entry: (H, T, T), (T, H) -> (T, H)."""
+    return torch.einsum("hti,ih->th", weights, values)
+
+
+free = shares(2 * torch.randn(2, 4, 4))  # any weights
+w_n, w_q, w_k, w_v = 1.5 * torch.randn(4, 3, 2)
+alone = torch.tanh(x @ w_n)  # candidates that do not wait
+q, k, v = x @ w_q, x @ w_k, x @ w_v
+narrow = shares(q.T[:, :, None] * k.T[:, None, :])  # 2 heads of width 1
+wide = shares(q @ k.T).expand(2, 4, 4)  # 1 head of width 2
+
+# %% tags=["slide", "hide-input"]
+steps = ["1", "2", "3", "4"]
+blank = torch.zeros(4, 2)
+Diagram(
+    [
+        Matrix("x", "inputs x", values=x, rows=steps, digits=1, at=(0, 1)),
+        Matrix(
+            "q", "queries", values=blank, digits=1, at=(1, 0), colour="query"
+        ),
+        Matrix("k", "keys", values=blank, digits=1, at=(1, 1), colour="key"),
+        Matrix(
+            "v", "candidates", values=n, digits=1, at=(1, 2), colour="value"
+        ),
+        Matrix("a", "weights, entry 1", values=w[0], rows=steps, at=(2, 0)),
+        Matrix("b", "weights, entry 2", values=w[1], rows=steps, at=(2, 1)),
+        Box("past", "the state\nbefore", at=(0, 2), colour="decoder"),
+        Matrix("h", "states", values=states, rows=steps, digits=1, at=(3, 1)),
+    ],
+    arrows=[
+        "x -> q",
+        "x -> k",
+        "x -> v",
+        "q -> a",
+        "k -> a",
+        "k -> b",
+        "a -> h",
+        "b -> h",
+        "v -> h",
+        "past -> v",
+    ],
+    steps=[
+        Step(
+            "A GRU, unrolled. Each entry of the state has its own table of weights. Read down a column: weights can only fade. Each candidate waits for the state before it.",
+            lit=["x", "v", "a", "b", "h", "past"],
+        ),
+        Step(
+            "1. Free the weights: any shares that add up to 1. What is far away may count as much as what is near.",
+            lit=["a", "b", "h"],
+            values={"a": free[0], "b": free[1], "h": mix(free, n)},
+        ),
+        Step(
+            "2. Free the candidates: each is made from its own input alone. Nothing waits any more; nothing carries the past along either.",
+            lit=["x", "v", "h"],
+            values={"v": alone, "h": mix(free, alone)},
+        ),
+        Step(
+            "3. Queries and keys make the weights, values are handed over. Still one table per entry: two heads of width 1.",
+            lit=["x", "q", "k", "v", "a", "b", "h"],
+            values={
+                "q": q,
+                "k": k,
+                "v": v,
+                "a": narrow[0],
+                "b": narrow[1],
+                "h": mix(narrow, v),
+            },
+        ),
+        Step(
+            "4. Choose the number of heads. With one head of width 2, both entries share one table.",
+            lit=["q", "k", "a", "b", "h"],
+            values={"a": wide[0], "b": wide[1], "h": mix(wide, v)},
+        ),
+    ],
+    title="From a GRU to attention, in four steps",
+    caption="Real numbers: the GRU's are those of the cell above; what is set free is drawn at random, then masked so that no step sees the future.",
+)
+
+# %% [markdown]
+# | step | gained | given up | checked |
+# |---|---|---|---|
+# | 1 free weights, one table per entry | any weights, far or near | – ; the GRU's own weights are among them | above: `attention` played the GRU |
+# | 2 free candidates $n_i = \tanh(W x_i)$ | all steps at once | $n_i$ no longer knows the past: neither model contains the other | equal for a GRU whose candidates are deaf |
+# | 3 scores $q_t \cdot k_i$, values $v_i$ | weights depend on content, for any length | scores of width $d$ have rank ≤ $d$: not every table | rank 2 against rank 4 |
+# | 4 heads | any number, from one shared table to one per entry | | 1 head is step 3 |
 
 # %%
-def step_1(w, n):
-    """Free weights w (T, T) that add up to 1, the same candidates."""
-    return w @ n
-
-
-def step_2(scores, x, w_x):
-    """Candidates without recurrence: all of them at once."""
-    return step_1(scores.softmax(-1), torch.tanh(x @ w_x))
-
-
-def step_3(q, k, v):
-    """Scores from queries and keys; values are handed over. Causal."""
-    return attention(q, k, v, causal=True, scale=1.0)
-
-
-def step_4(q, k, v, heads):
-    """The same with several heads: (T, E) -> (T, E)."""
-    split = [t.unflatten(-1, (heads, -1)).transpose(0, 1) for t in (q, k, v)]
-    return step_3(*split).transpose(0, 1).flatten(1)
-
-
 with torch.no_grad():
-    shares = w[0] / w[0].sum(-1, keepdim=True)  # any weights will do
-    free = step_1(shares, n)
-    quiet = GRUCell(5, 4)  # its candidates cannot hear the past
-    quiet.weight_hh[-4:], quiet.bias_hh[-4:], quiet.bias_ih[-4:] = 0, 0, 0
-    _, deaf = gates_and_candidates(quiet, x)
-    w_x = quiet.weight_ih[-4:].T  # (5, 4)
-    torch.testing.assert_close(torch.tanh(x @ w_x), deaf)
-    torch.testing.assert_close(
-        step_2(shares.log(), x, w_x), step_1(shares, deaf)
-    )
-    q, k = torch.randn(6, 4), torch.tanh(x @ w_x)
-    hidden = torch.ones(6, 6).triu(1).bool()
-    scores = (q @ k.T).masked_fill(hidden, -torch.inf)
-    torch.testing.assert_close(step_3(q, k, k), step_2(scores, x, w_x))
-    v = torch.randn(6, 4)
-    torch.testing.assert_close(step_4(q, k, v, heads=1), step_3(q, k, v))
-print("each step contains the one before it")
+    deaf = GRUCell(3, 2)
+    deaf.weight_hh[-2:], deaf.bias_hh[-2:] = 0, 0  # cannot hear the past
+    _, one_by_one = gates_and_candidates(deaf, x)
+    at_once = torch.tanh(x @ deaf.weight_ih[-2:].T + deaf.bias_ih[-2:])
+torch.testing.assert_close(at_once, one_by_one)  # step 2
+rank = torch.linalg.matrix_rank
+print("rank of q·k, width 2:", rank(q @ k.T).item())  # step 3
+print("rank of a free table:", rank(torch.randn(4, 4)).item())
+ours = attention(q, k, v, causal=True, scale=1.0)  # one head of width 2
+torch.testing.assert_close(ours, mix(wide, v))  # step 4
+two = attention(*(t.T[..., None] for t in (q, k, v)), causal=True, scale=1.0)
+torch.testing.assert_close(two[..., 0].T, mix(narrow, v))  # step 3
 
 # %% [markdown] tags=["notes"]
-# This is the bridge to chapter 3. The lecture version: a GRU is attention whose weights can only fade. Free the weights, the candidates, split keys from values, add heads: that is a Transformer layer.
+# This is the bridge to chapter 3. The lecture version: a GRU's state is a weighted sum whose weights can only fade. Let content make the weights, cut the recurrence, part keys from values, choose the heads: causal multi-head self-attention.
 
 # %% [markdown]
-# After step 4 we hold causal multi-head self-attention, the heart of the Transformer. Chapters 3 and 4 arrive at it from the other side.
+# After step 4 we hold causal multi-head self-attention. Chapters 3 and 4 arrive at it from the other side. A whole Transformer layer has more: an output map, residual paths, norms, and a network for each position (chapter 6).
 #
 # ## 5 · At work
 #
-# ### A look for every word
-#
-# Softmax makes each *row* of $\alpha$ add up to 1: every French word looks once. Nobody says anything about the *columns*. Take *he sees her*, *il la voit*. The encoder read both ways, so $h_{\text{sees}}$ knows of *her*, and *la* can be said while looking at *sees*. Then nobody ever needs to look at *her*.
-#
-# So add a wish to the loss: source word $i$ wants $n_i$ looks in all.
-#
-# $$\text{loss} = -\log p(y \mid x) + \frac{\lambda}{S} \sum_i \Bigl(n_i - \sum_t \alpha_{ti}\Bigr)^2$$
-#
-# [Xu et al. 2015](https://arxiv.org/abs/1502.03044) (section 4.2.1) take $n_i = 1$ for every place. But *because* is always two words in French, *parce que*: it wants two. [Tu et al. 2016](https://arxiv.org/abs/1601.04811) give each word a number of its own, its *fertility*. Ours is the mean of the looks that the word has received so far.
-
-# %%
-looks_at = {  # rows: French words; columns: English words; then n
-    "il la voit, la at her": ([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]], [1, 1, 1]),
-    "il la voit, la at sees": (
-        [[1.0, 0, 0], [0, 1, 0], [0, 1, 0]],
-        [1, 1, 1],
-    ),
-    "parce que, both at because": ([[1.0], [1]], [2]),
-}
-for name, (rows, wanted) in looks_at.items():
-    received = torch.tensor(rows).sum(dim=0)  # (S,): the looks at each word
-    penalty = (torch.tensor(wanted) - received).square().mean()
-    print(f"{name:27} received", received.int().tolist(), f"{penalty:.2f}")
-
-# %% [markdown]
-# A word that always takes two looks pays nothing. One that sometimes lends its look to a neighbour does. No alignment is shown to the model, and no fertility either. The library has it as `attnlab.training.coverage`; a little of it is in the training of every translator with attention from here on.
-#
 # ### RNNsearch: the length curve flattens
 #
-# The paper called its model *RNNsearch*. Same corpus, same sizes, same number of steps as the fixed-context model of part 1. **Guess first:** BLEU for 11–15 words? While it trains, we look at the alignment error rate every few hundred steps. (AER: below. 0 is perfect, 1 is all wrong.)
+# The paper called its model *RNNsearch*. Same corpus, same hidden width, same loss, same number of steps as the fixed-context model of part 1; one seed each. **Guess first:** BLEU for 11–15 words? Every few hundred steps we also measure the alignment error rate, AER. It is defined below: 0 is perfect, 1 is all wrong.
 
 # %% tags=["nbval-ignore-output"]
 watched = corpus.take(60, "valid")
 
 
-def look(model):
+def alignment(model):
     return {"AER": Translator(model, english, french).aer(watched)}
 
 
-watch = Evaluate(look, every=420)
-rnnsearch, history = train("additive", 0.15, watch)
+watch = Evaluate(alignment, every=420)
+rnnsearch, history = train("additive", watch)
 search_curve = by_length(rnnsearch)
 fixed_bleu, search_bleu = fixed.bleu(test), rnnsearch.bleu(test)
 print("BLEU, 3–15 words:")
 print(f"fixed context {fixed_bleu:.1f}, RNNsearch {search_bleu:.1f}")
 seconds = fixed_history.seconds, history.seconds
-print(f"CPU seconds: {seconds[0]:.0f} and {seconds[1]:.0f}; bar: 60 each")
+print(f"CPU seconds: {seconds[0]:.0f} and {seconds[1]:.0f}")
 for score in history.scores:
     print(f"after {score['step']:4d} batches: AER {score['AER']:.3f}")
 
 # %% tags=["held"]
-assert search_bleu >= max(97, fixed_bleu + 30), (search_bleu, fixed_bleu)
+assert search_bleu >= max(95, fixed_bleu + 30), (search_bleu, fixed_bleu)
 trained = search_curve[:3]  # the buckets within the trained lengths
 assert max(trained) - min(trained) <= 5, trained
 
@@ -620,25 +800,24 @@ figures.show(
     fig,
     alt="BLEU against sentence length. Within the trained lengths RNNsearch stays near 100, while the fixed context falls "
     "steeply from the first bucket on. Beyond the trained lengths both fall; RNNsearch stays above.",
-    caption="White: lengths seen in training. Grey: longer. Attention flattens the curve where it was trained, and falls later and from higher up beyond.",
+    caption="White: lengths seen in training. Grey: longer. Attention flattens the curve where it was trained; beyond, it falls as well, from higher up.",
 )
 
 # %% [markdown] tags=["notes"]
-# Bahdanau's Figure 2: RNNenc-30/50 fall, RNNsearch-50 stays. Be honest about the grey part: neither extrapolates in length. The shipped model, trained up to 32 words, is flat to 32.
+# Bahdanau's Figure 2: RNNenc-30/50 fall, RNNsearch-50 stays. Do not hide the grey part: neither extrapolates in length.
 
 # %% [markdown]
-# Within the trained lengths the curve is flat: the decoder never has to remember the sentence, it can look. In the grey part both fall. Attention is above, but it does **not** extrapolate: the decoder has never seen such long sentences, and neither have
-# its looks. We say so, because the picture is often shown without that part. The cure is to train on longer sentences, as the shipped checkpoint below was.
+# Within the trained lengths the curve is nearly flat. In the grey part both fall. Attention stays above, but it does **not** extrapolate. The shipped checkpoint of part 3 was trained on up to 32 words, and translates those (see the fold below).
 #
 # ### Attention learns alignment
 #
-# Nobody gave RNNsearch a dictionary or a single link. It only saw pairs of sentences. Yet to write the right word it has to look at the right place, and so $\alpha$ becomes an alignment. We draw $\alpha$ for two test sentences, chosen by rule: the first with two adjectives that change
+# RNNsearch saw pairs of sentences and was trained on the next word alone: no dictionary, no links, no penalty on its weights. What do its weights look like? We draw $\alpha$ for two test sentences, chosen by rule: the first with two adjectives that change
 # sides, and the first with a *ne … pas*.
 
 
-# %%
+# %% tags=["plumbing"]
 def reversed_adjectives(pair):
-    """A noun and two words after it that look from right to left."""
+    """A noun and two words after it whose links run from right to left."""
     at = dict(sorted(pair.sure))
     steps = [at[t] - at[t + 1] for t in at if t + 1 in at]
     return (1, 1) in pairwise(steps)
@@ -688,20 +867,20 @@ for ax, pair, alpha, title in zip(
     draw(ax, pair, alpha, title)
 figures.show(
     fig,
-    alt="Two heatmaps of attention weights with rings at the gold links. In the first, a noun and its two adjectives run against the "
-    "diagonal. In the second, both ne and pas look at not.",
-    caption="Rings: gold links (dotted: right as well). Left: the diagonal runs backwards through the adjectives. Right: two French words share one English word.",
+    alt="Two heatmaps of attention weights with rings at the gold links. In the first, the links of a noun and its two adjectives run "
+    "against the diagonal. In the second, ne and pas are both linked to not.",
+    caption="Rings: gold links (dotted: right as well). Left: the links run backwards through the adjectives. Right: ne and pas belong to one English word. Does the model agree with the rings?",
 )
 
 # %% [markdown] tags=["notes"]
-# Left: anti-diagonal. Right: ne and pas in the same column. The rings come from the grammar, not from the model.
+# The rings come from the grammar, not from the model. Left: against the diagonal. Right: two rings in the same column.
 
 # %% [markdown]
-# Is that true of all sentences, or of two? Measure. Each target word makes one link, to the place it looks at most: the set $A$. The grammar gives sure links $S$ and possible links $P \supseteq S$ (*au* belongs to *to* as much as to *the*). The **alignment error rate** ([Och and Ney 2003](https://aclanthology.org/J03-1002/)) is
+# Is that true of all sentences, or of two? Measure. Each target word makes one link, to the place of its largest weight: the set $A$. The grammar gives sure links $S$ and possible links $P \supseteq S$ (*au* belongs to *to* as much as to *the*). The **alignment error rate** ([Och and Ney 2003](https://aclanthology.org/J03-1002/)) is
 #
 # $$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|} .$$
 #
-# To know whether a rate is good, compare it with one who does not read: *word $t$ belongs to place $t \cdot S/T$*, a straight diagonal.
+# Compare it with a baseline that reads nothing: *word $t$ belongs to place $t \cdot S/T$*, a straight diagonal.
 
 # %% tags=["nbval-ignore-output"]
 hard = {
@@ -724,7 +903,7 @@ for name, pairs in hard.items():
 live_aer = rnnsearch.aer(test)
 
 # %% tags=["held"]
-assert live_aer <= 0.04, live_aer
+assert live_aer <= 0.06, live_aer
 assert metrics.aer(map(diagonal, test), test) > 0.2
 
 # %% tags=["nbval-ignore-output"]
@@ -733,18 +912,105 @@ astray = Counter(
     for pair, alpha in zip(test, rnnsearch.align(test))
     for t, place in metrics.links(alpha, pair) - pair.possible
 )
-print("looks elsewhere most often:", astray.most_common(6))
+print("wrong links, by French word:", astray.most_common(8))
 
 # %% [markdown]
-# Which words make the errors? Small ones: articles, *de*, the auxiliary of a past tense. They can be said while looking at a neighbour, whose annotation knows enough. Part 6 comes back to this.
+# Which words make the errors? Mostly small ones: *que*, *ne* and *pas*, *de*, articles. Does the model not know better, or does its loss not care?
+#
+# ### Coverage: every word its share
+#
+# Softmax makes each *row* of $\alpha$ add up to 1. Nothing is said about the *columns*. Take *he sees her*, *il la voit*. The encoder read both ways, so $h_{\text{sees}}$ may know of *her*, and *la* can be written from *sees*. Then no weight ever has to fall on *her*.
+#
+# **Coverage** adds a penalty to the loss: source word $i$ should receive $n_i$ in all.
+#
+# $$\text{loss} = -\log p(y \mid x) + \frac{\lambda}{S} \sum_i \Bigl(n_i - \sum_t \alpha_{ti}\Bigr)^2$$
+#
+# [Xu et al. 2015](https://arxiv.org/abs/1502.03044) (section 4.2.1) take $n_i = 1$ for every place. But *because* is always two words in French, *parce que*. [Tu et al. 2016](https://arxiv.org/abs/1601.04811) give each word a number of its own, its *fertility*. Ours is the mean of what the word has received so far (`attnlab.training.coverage`). No link is shown to the model, but this *is* a hint about alignment.
+
+# %% tags=["plumbing"]
+GROUPS = {
+    "nouns": {form for noun in lexicon.ALL_NOUNS for form in noun.french},
+    "que, qu'": {"que", "qu'"},
+}
+
+
+def at_gold(translator):
+    """For each group of words: which share has its largest weight at a gold place?"""
+    hits = {name: [] for name in GROUPS}
+    for pair, alpha in zip(test, translator.align(test)):
+        for t, place in metrics.links(alpha, pair):
+            for name, words in GROUPS.items():
+                if pair.target[t] in words:
+                    hits[name].append((t, place) in pair.possible)
+    return {name: sum(right) / len(right) for name, right in hits.items()}
+
+
+# %% [markdown]
+# Does it help? Six small translators, alike but for the penalty: 64 wide, 900 batches, the same sentences, three seeds with it and the same three without. We count wrong links, and look at two groups of words. A French noun needs its English noun. But after *parce* nothing except *que* can follow, so *que* needs no source word at all. **Guess first:** whose weights does coverage change?
+
+
+# %% tags=["nbval-ignore-output"]
+def small(start, coverage):
+    """One small translator: its error rate, and its groups of words."""
+    seed(start)
+    sizes = {"source_words": len(english), "target_words": len(french)}
+    one = Translator(Seq2Seq(Config(hidden=64, **sizes)), english, french)
+    stream = batches(sentences, english, french, size=32, seed=start)
+    loss = with_even_looks(one.model, coverage) if coverage else None
+    how = {"descent": Descent(lr=8e-3), "loss": loss, "listeners": ()}
+    fit(one.model, stream, steps=900, **how)
+    return {"AER": one.aer(test), **at_gold(one)}
+
+
+runs = {
+    name: [small(start, share) for start in range(3)]
+    for name, share in (("plain", 0.0), ("coverage", 0.15))
+}
+for name, three_seeds in runs.items():
+    for what in three_seeds[0]:
+        print(f"{name:9}{what:9}", *(f"{r[what]:6.3f}" for r in three_seeds))
+
+# %% tags=["held"]
+for name in ("AER", "que, qu'"):
+    print(name, [[run[name] for run in three] for three in runs.values()])
+assert min(run["nouns"] for run in runs["plain"]) >= 0.9, runs
+
+# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+fig, axes = plt.subplots(1, 3, figsize=(7.4, 2.9))
+for ax, what in zip(axes, runs["plain"][0]):
+    for place, three_seeds in enumerate(runs.values()):
+        ax.plot(
+            [place] * 3,
+            [r[what] for r in three_seeds],
+            "os"[place],
+            ms=9,
+            alpha=0.7,
+        )
+    ax.set_xticks([0, 1], list(runs))
+    ax.set(
+        title="AER" if what == "AER" else f"{what}: at a gold place",
+        xlim=(-0.5, 1.5),
+    )
+    ax.set_ylim(0, None if what == "AER" else 1.05)
+figures.show(
+    fig,
+    alt="Three panels, each with three seeds without and three with coverage: error rate, share of nouns at a gold place, share of que at a gold place.",
+    caption="One mark per seed. Coverage lowers the error rate and moves que; the nouns hardly change.",
+)
+
+# %% [markdown] tags=["notes"]
+# The nouns align without any help, because the next word cannot be guessed without them. que is certain after parce, so the next-word loss does not care where its weights are.
+
+# %% [markdown]
+# Nouns align without help; *que* does not, until coverage asks for it. The translators shipped with the course (the explorer, the browser) were trained **with** coverage; the live one of this part was not.
 #
 # ### Content against location, soft against hard
 #
-# The diagonal is a **location-based** attention: it looks at places, whatever stands there. It gets most of the easy sentences right and cannot reorder. Ours is **content-based**: it looks for a match, wherever it stands. The best of both is *local* attention ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)):
+# The diagonal above is **location-based**: it looks at places, whatever stands there, and cannot reorder. Ours is **content-based**: it looks for a match, wherever it stands. *Local* attention combines the two ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)):
 # predict a place, then match within a window around it. Exercise 2.5 builds it.
 #
-# A **soft** look mixes all annotations. A **hard** look picks one ([Xu et al. 2015](https://arxiv.org/abs/1502.03044)). Hard is cheaper to read and easy to explain. But an argmax has no slope: nothing tells the scores in which direction to move, and such models are trained by trial and
-# reward (REINFORCE), which is slow and noisy. Here is a compromise for free: train softly, then look harder. A temperature turns our trained model's softmax into anything between a hard look and the plain mean. **Guess first:** which temperatures does it survive?
+# **Soft** attention mixes all annotations. **Hard** attention picks one ([Xu et al. 2015](https://arxiv.org/abs/1502.03044)). But an argmax has no slope: nothing tells the scores in which direction to move, so such models are trained by trial and
+# reward (REINFORCE). A compromise: train softly, then sharpen. A temperature turns our trained model's softmax into anything between a single word and the plain mean. **Guess first:** which temperatures does it survive?
 
 
 # %%
@@ -783,21 +1049,21 @@ fig, ax = plt.subplots(figsize=(7.0, 3.2))
 ax.plot(TEMPERATURES, by_heat, "o-")
 ax.axvline(1, color="grey", linestyle=":")
 ax.set(xscale="log", xlabel="temperature τ", ylabel="BLEU", ylim=(0, 105))
-ax.set_title("Cold looks do no harm, hot ones blind it")
+ax.set_title("Cold costs little, hot costs everything")
 ax.text(0.011, 12, "hard: one word", size=11)
 ax.text(95, 75, "the plain mean", size=11, ha="right")
 figures.show(
     fig,
     alt="BLEU of one trained translator at temperatures from 0.01 to 100. It stays high for all temperatures up to 1 and falls towards nothing above.",
-    caption="Trained at τ = 1 (dotted). Cold is harmless: the looks were nearly hard anyway. Hot is fatal: every word gets the same context.",
+    caption="Trained at τ = 1 (dotted). Cold costs little: most weights were nearly hard anyway. Hot is fatal: every word gets the same context.",
 )
 
 # %% [markdown]
-# The trained looks are so sharp that choosing one word loses little. Heat destroys them: at $\tau = 100$ every context is the mean of the sentence, and the decoder is blind.
+# Choosing a single word loses little. At $\tau = 100$ every context is nearly the mean of the sentence, and the translation is lost.
 #
 # ### Three scores, measured
 #
-# The three translators of the explorer, and one number for the eye: how many weights does an additive score need, compared with a dot product?
+# The three translators of the explorer: same recipe with coverage, one seed each.
 
 # %% tags=["nbval-ignore-output"]
 print("score      parameters    BLEU    AER")
@@ -808,14 +1074,15 @@ for kind, model in aligners.items():
     )
 
 # %% [markdown]
-# Three ways to compare, the same softmax behind them, and all three learn to align. *dot* and *bilinear* have equally many parameters and can compute the same functions (part 2); the one difference is the factor $1/\sqrt{d_s}$. Without it the raw scores grow with the width and saturate the softmax early, and the bilinear score learns more slowly under this recipe: chapter 3 measures why. The
-# additive score is bounded by its tanh and needs no such care, but has to hold $(T, S, D)$ numbers on the way.
-#
-# ### The shipped translator
-#
-# The checkpoint that comes with the course had more time: sentences of up to 32 words, several times as many steps (`training/translators.py`), and while it trained a quarter of the words $y_{t-1}$ were hidden from it (*word dropout*, [Bowman et al. 2016](https://arxiv.org/abs/1511.06349)): whoever cannot rely on the last word has to ask the source. Is a better translator also a better aligner? **Guess first.**
+# Three ways to compare, the same softmax after them, and all three learn to align. *dot* and *bilinear* have equally many parameters and can compute the same functions (part 2); they differ in the factor $1/\sqrt{d_s}$ and in how they start. With one seed each, do not read much into the order of the three. Chapter 3 looks at the factor. The
+# additive score is bounded by its tanh, but has to hold $(T, S, D)$ numbers on the way.
 
-# %% tags=["nbval-ignore-output"]
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: the shipped translator
+#
+# The checkpoint that comes with the course had more time: sentences of up to 32 words, several times as many steps (`training/translators.py`), and while it trained a quarter of the words $y_{t-1}$ were hidden from it (*word dropout*, [Bowman et al. 2016](https://arxiv.org/abs/1511.06349)). It has coverage as well. Its twin with a fixed context has neither, since both concern attention.
+
+# %% tags=["deeper", "nbval-ignore-output"]
 shipped = Translator.shipped("rnnsearch")
 shipped_fixed = Translator.shipped("fixed_context")
 longest_32 = EnglishFrench(longest=32)
@@ -828,17 +1095,15 @@ print(f"3–32 words: BLEU {shipped_bleu:.1f}, AER {shipped_aer:.4f}:", end=" ")
 print(*(f"{rate:.4f}" for rate in rates))
 print(f"its twin with a fixed context: BLEU {old_bleu:.1f}")
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 assert shipped_bleu >= max(97, old_bleu + 30), (shipped_bleu, old_bleu)
 assert shipped_aer <= 0.015, shipped_aer
 
 # %% [markdown]
-# It translates better, sentences twice as long, and aligns about as well as the live one did on short ones. The one does not follow from the other: a translator that is sure of its next word may look where it likes, as part 6 shows. Both align well because every English word wanted its looks.
-#
 # ### From letters to sounds
 #
-# Is this only good for our own grammar? Take a real task of the same shape: spelling to pronunciation. The [CMU Pronouncing Dictionary](http://www.speech.cs.cmu.edu/cgi-bin/cmudict) has more than a hundred thousand English words, from real life, with all their madness: *knight* is `N AY T`. Source: letters. Target: sounds. The same
-# classes, not a line changed. The checkpoint was trained for 12,000 batches; here is its error on held-out words. A word has several right pronunciations, and the nearest one counts.
+# Is this only good for our own grammar? Take a real task of the same shape: spelling to pronunciation. The [CMU Pronouncing Dictionary](http://www.speech.cs.cmu.edu/cgi-bin/cmudict) has more than a hundred thousand English words, from real life, with all their quirks: *knight* is `N AY T`. Source: letters. Target: sounds. The same
+# classes, unchanged. The checkpoint was trained for 12,000 batches; here is its error on held-out words. A word has several right pronunciations, and the nearest one counts.
 
 # %% tags=["nbval-ignore-output"]
 speaker = Translator.shipped("pronunciation")
@@ -855,11 +1120,10 @@ print(f"{whole_words:.0%} of the words right to the last sound")
 assert sound_error <= 0.08, sound_error
 
 # %% [markdown]
-# Now look inside. A silent letter is one that nobody looks at: no sound has it as its favourite. And a *digraph* such as *ph* makes one sound of two letters. We do not hunt for nice words. We take every held-out word with a silent pattern and count how often its letter is nobody's favourite, and do
-# the same for the letter beside it, which is spoken.
+# Now look inside. Is a silent letter one that no sound has as its favourite, the letter with its largest weight? And a *digraph* such as *ph* makes one sound of two letters. We take every held-out word with such a beginning and count how often each of the two letters is nobody's favourite.
 
 
-# %%
+# %% tags=["plumbing"]
 held_out = pronunciation.pairs("valid") + pronunciation.pairs("test")
 
 
@@ -903,9 +1167,9 @@ assert min(quiet[d][1] for d in ("ph", "sh", "th")) > 0.8, quiet
 assert max(quiet["st"]) < 0.1, quiet
 
 # %% [markdown]
-# Nobody looks at the *k* of *kn* or at the *w* of *wr*: they are silent. In *ph* and *sh* two letters make one sound, which picks one of them as its favourite, so the other one counts as ignored. In *st* both letters are spoken, and both are looked at. The model has read a dictionary, and found the spelling rules of English in it.
+# The *k* of *kn* and the *w* of *wr* are nobody's favourites. In *ph*, *sh* and *th* the one sound picks one of the two letters. In *st* both letters are spoken, and both are favourites.
 #
-# And on whole words. The last one is in no dictionary:
+# And whole words, the last one a name:
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Which letters does a sound look at?
@@ -930,14 +1194,14 @@ for ax, word in zip(axes, ("knight", "physics", "bahdanau")):
 figures.show(
     fig,
     alt="Attention of sounds over letters for the words knight, physics and bahdanau.",
-    caption="A column that stays empty is a silent letter; of a digraph one letter is enough. ■ is the end of the word.",
+    caption="Which columns stay empty? ■ is the end of the word.",
 )
 
 # %% [markdown] tags=["notes"]
-# Ask the room for names to type. The model has never been told that gh can be silent: it has read a dictionary.
+# Ask the room for names to type. Nobody told the model that gh can be silent.
 
 # %% [markdown]
-# **How does it pronounce *your* name?** [Type it in and see which letters each sound looks at](gpu_02_real_corpus.ipynb): the model runs in your browser, at the top of this chapter's GPU exercise. (It has a page of its own, because it is as heavy as the two translators above.)
+# **How does it pronounce *your* name?** [Type it in and see which letters each sound looks at](gpu_02_real_corpus.ipynb): the model runs in your browser, at the top of this chapter's GPU exercise.
 
 # %% tags=["slide", "slides-only", "hide-input"]
 Pronouncer.shipped(
@@ -946,10 +1210,12 @@ Pronouncer.shipped(
     caption="Each sound, and the letters it looked at.",
 )
 
-# %% [markdown]
-# And what can you train yourself, in less than a minute? A miniature, honestly reported.
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: a miniature speller
+#
+# What can you train yourself, in less than a minute?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["deeper", "nbval-ignore-output"]
 letters, sounds = pronunciation.vocabularies()
 spelling = pronunciation.pairs("train")
 seed(0)
@@ -964,17 +1230,17 @@ print(f"miniature: {mini_error:.1%} of the sounds wrong,", end=" ")
 print(f"{mini_words:.0%} of the words right,", end=" ")
 print(f"{mini_history.seconds:.0f} CPU seconds")
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 assert mini_history.seconds <= 60, mini_history.seconds
 assert 0.08 < mini_error < 0.30, mini_error
 
-# %% [markdown]
-# Many words are right after 400 batches, many have one sound wrong. Getting from there to the checkpoint takes thirty times as many. English spelling has rules, and then it has *colonel*.
+# %% [markdown] tags=["deeper"]
+# About half of the words are right after 400 batches. The checkpoint was trained for thirty times as many.
 
 # %% [markdown]
 # ### The same decoder looks at a picture
 #
-# Nothing in attention says *words*. Cut a picture into a grid, let a small convolutional network make one vector of each cell, and hand these to the decoder as annotations. The decoder does not notice the difference. That is *Show, Attend and Tell*
+# Nothing in attention says *words*. Cut a picture into a grid, let a small convolutional network make one vector of each cell, and hand these to the decoder as annotations. The decoder is the same. That is *Show, Attend and Tell*
 # ([Xu et al. 2015](https://arxiv.org/abs/1502.03044)).
 #
 # | | translator | captioner |
@@ -1007,16 +1273,16 @@ CaptionStepper.of(
     pictures[:6],
     told[:6],
     title="Show, attend and tell",
-    caption="Where it looks before each word. Dashed: where the named object really is.",
+    caption="The weights before each word. Dashed: where the named object really is.",
 )
 
 # %% [markdown] tags=["notes"]
-# Step to the animal, the relation, the thing. Ask before "left of": where should one look for a relation? There is no right cell for it, and the weights show that.
+# Step to the animal, the relation, the thing. Ask before "left of": where should one look for a relation? There is no single right cell for it.
 
 # %% [markdown]
-# At a noun the weights sit on the object. At *of* or *a* they wander: these words need no look, and the weights have to go *somewhere*, since they must add up to 1.
+# At a noun the largest weight is nearly always on the object. For *of* or *a* there is no right place to compare with; the weights must add up to 1, so they go *somewhere*.
 #
-# And its mistakes? Chosen by rule, not by hand: the wrong captions it was **surest** of.
+# And its mistakes? Here are the wrong captions it was **surest** of.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 gallery = teller.mistakes(pictures, 3)
@@ -1032,8 +1298,8 @@ for ax, (scene, telling) in zip(axes, gallery):
     print("right:", *scene.caption)
 figures.show(
     fig,
-    alt="Up to three pictures with wrong captions, the surest first, each with the look before the first wrong word.",
-    caption="The look before the first wrong word, and the word it should have been. Did it look at the wrong place, or see the wrong thing there?",
+    alt="Up to three pictures with wrong captions, the surest first, each with the weights before the first wrong word.",
+    caption="The weights before the first wrong word, and the word it should have been. The wrong place, or the right place and the wrong word?",
 )
 
 # %% [markdown]
@@ -1041,9 +1307,9 @@ figures.show(
 #
 # ### "The weights explain the word"
 #
-# It is tempting to read a heatmap as a reason: *la* was written **because of** what it looks at. Test it. French articles have a gender: *the cat* is *le chat*, *the cow* is *la vache*. Which English word decides between *le* and *la*? The noun. Where does the article look?
+# It is tempting to read a heatmap as a reason: *la* was written **because of** what it looks at. Test it. French articles have a gender: *the cat* is *le chat*, *the cow* is *la vache*. Which English word decides between *le* and *la*? The noun. Where are the article's weights?
 #
-# Take all test sentences that begin with *the* and a singular noun. Exchange the noun for one of the other gender, and translate again. If the reason were where it looks, the article would not care.
+# Take all test sentences that begin with *the* and a singular noun. Exchange the noun for one of the other gender, and translate again. If the weights told the reason, the article would stay.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## “The weights explain the word”
@@ -1052,7 +1318,7 @@ figures.show(
 #
 # The article looks at *the*. What decides between *le* and *la*?
 
-# %%
+# %% tags=["plumbing"]
 nouns = {
     noun.english[0]: noun
     for noun in lexicon.ALL_NOUNS
@@ -1100,11 +1366,11 @@ assert on_article >= 0.7, (on_article, flips)
 assert flips >= 0.9, (on_article, flips)
 
 # %% [markdown]
-# The article looks at *the* and hardly at the noun, and yet the noun decides. How? **An annotation is not a word.** $h_{\text{the}}$ comes from a GRU that read the whole sentence in both directions, so it already knows the noun. Let us prove it: keep the new sentence, but put the *old* annotation of *the*
-# into the memory, and nothing else.
+# The article looks at *the* and hardly at the noun, and yet the noun decides. How? **An annotation is not a word.** $h_{\text{the}}$ comes from a GRU that read the whole sentence in both directions, so it may already know the noun. Test it: keep the new sentence, but put the *old* annotation of *the*
+# into the memory, and change nothing else.
 
 
-# %%
+# %% tags=["plumbing"]
 @torch.no_grad()
 def first_word(translator, words, patch=None):
     """The first word said, with the annotation of place 0 replaced."""
@@ -1119,12 +1385,11 @@ def first_word(translator, words, patch=None):
     return french.words[logits.argmax().item()]
 
 
+# %% tags=["nbval-ignore-output"]
 back = 0
 for pair, words in swapped:
     old = rnnsearch.start([pair.source])[0].memory.annotations[:, 0]
     back += first_word(rnnsearch, words, old.detach()) == pair.target[0]
-
-# %% tags=["nbval-ignore-output"]
 print(
     f"with the old annotation of “the”, the old article: {back / len(swapped):.0%}"
 )
@@ -1136,69 +1401,19 @@ assert back / len(swapped) >= 0.5, back
 # The weight says which vector was read, not what was in it, nor what it was made of. Jain and Wallace 2019, Wiegreffe and Pinter 2019: the debate, both titles worth reading aloud.
 
 # %% [markdown]
-# One vector, and the gender comes back. **α says which vector was read. It does not say what was in it.** An attention map is evidence, not an explanation. The debate has two papers with beautiful titles: [Attention is not Explanation](https://arxiv.org/abs/1902.10186) (Jain and Wallace 2019) and [Attention is not not Explanation](https://arxiv.org/abs/1908.04626) (Wiegreffe and
+# One vector, and the gender comes back. **α says which vector was read. It does not say what was in it.** An attention map is evidence, not an explanation. The debate has two papers with fine titles: [Attention is not Explanation](https://arxiv.org/abs/1902.10186) (Jain and Wallace 2019) and [Attention is not not Explanation](https://arxiv.org/abs/1908.04626) (Wiegreffe and
 # Pinter 2019).
 #
 # ### "Attention is alignment, always"
 #
-# Attention learns to align where that helps to write the next word, and only there. All translators so far were asked to look at every word. Take that wish away: here is a smaller one, trained for some seconds on nothing but the next word. Its nouns: does each look at its own English noun? And *que*: in *parce que* it belongs to *because*, but after *parce* nothing else can follow. Who needs to look?
+# Attention learns to align where that helps to write the next word. The ablation of part 5 shows both sides: without coverage, all three seeds align their nouns, and all three leave *que* astray more often than with coverage. **A weight is only as meaningful as the loss that needed it.**
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## “Attention is alignment, always”
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: does it matter when the decoder asks?
 #
-# After *parce* nothing but *que* can follow. Does *que* still look at *because*?
+# Bahdanau's decoder asks *before* it has read its last word. We expected it to align worse. Same recipe (with coverage), other order, one seed each:
 
-# %%
-GROUPS = {
-    "nouns": {form for noun in lexicon.ALL_NOUNS for form in noun.french},
-    "que, qu'": {"que", "qu'"},
-}
-
-
-def at_gold(translator):
-    """For each group of words: which share looks at a gold place?"""
-    hits = {name: [] for name in GROUPS}
-    for pair, alpha in zip(test, translator.align(test)):
-        for t, place in metrics.links(alpha, pair):
-            for name, words in GROUPS.items():
-                if pair.target[t] in words:
-                    hits[name].append((t, place) in pair.possible)
-    return {name: sum(right) / len(right) for name, right in hits.items()}
-
-
-# %% tags=["nbval-ignore-output"]
-seed(0)
-sizes = {"source_words": len(english), "target_words": len(french)}
-plain = Translator(Seq2Seq(Config(hidden=64, **sizes)), english, french)
-stream = batches(sentences, english, french, size=32, seed=0)
-# the loss of the words alone
-fit(plain.model, stream, steps=900, descent=Descent(lr=8e-3))
-share = {"plain": at_gold(plain), "RNNsearch": at_gold(rnnsearch)}
-for name, rates in share.items():
-    print(
-        f"{name:9}", *(f"{g}: {rate:.0%} right " for g, rate in rates.items())
-    )
-
-# %% tags=["fragment", "slides-only", "hide-input"]
-for name, rates in share.items():
-    print(
-        f"{name:9}", *(f"{g}: {rate:.0%} right " for g, rate in rates.items())
-    )
-
-# %% tags=["held"]
-assert share["plain"]["nouns"] >= 0.93, share
-assert share["plain"]["que, qu'"] <= 0.80, share
-assert share["RNNsearch"]["que, qu'"] >= 0.9, share
-
-# %% [markdown] tags=["notes"]
-# An idle look drifts, often to the word that comes next. Only when every source word wants its looks does que go home to because.
-
-# %% [markdown]
-# Nearly all nouns look at their own. The plain translator's *que* looks elsewhere, often ahead, at the word that comes next, and need not care: the word was certain. **A weight is only as meaningful as the loss that needed it.** RNNsearch was asked to give every English word its looks, and so *que* comes home.
-#
-# One more choice is often blamed: Bahdanau's decoder asks *before* it has read its last word, with a stale state. We expected it to align worse. Same recipe, other order:
-
-# %% tags=["nbval-ignore-output"]
+# %% tags=["deeper", "nbval-ignore-output"]
 stale = Translator.shipped("align_before")
 by_order = {"after": aligners["additive"], "before": stale}
 rates = {name: one.aer(test) for name, one in by_order.items()}
@@ -1212,12 +1427,12 @@ for name in ("align_additive", "align_before"):
 times = took["align_before"] / took["align_additive"]
 print(f"its training took {times:.1f} times as long")
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 assert rates["before"] > rates["after"], (rates, times)
 assert times > 1, (rates, times)
 
-# %% [markdown]
-# It does: the translation is as good, but a state that has not read its last word points less exactly. And it costs time. It has to wait for each context, so its steps cannot run at once.
+# %% [markdown] tags=["deeper"]
+# In this pair of runs it does: BLEU is as good, the error rate is higher. And training took longer: each state waits for a context, so the steps cannot run at once.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1307,11 +1522,11 @@ check("02.2", my_additive_score)
 # %% [markdown] tags=["exercise"] exercise="02.3"
 # ### Exercise 2.3 ★★ · The alignment error rate (12 min)
 #
-# Write `my_aer(alpha, sure, possible)`. All three have shape $(\dots, T, S)$: weights, and two bool tables of gold links ($S \subseteq P$). Every target word makes one link, to the place it looks at most. Return
+# Write `my_aer(alpha, sure, possible)`. All three have shape $(\dots, T, S)$: weights, and two bool tables of gold links ($S \subseteq P$). Every target word makes one link, to the place of its largest weight. Return
 #
 # $$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}$$
 #
-# for each sentence, as a tensor of shape $(\dots)$: a single number without a batch, one rate a sentence with one.
+# for each sentence, as a tensor of shape $(\dots)$: a single number without a batch, one rate per sentence with one.
 
 
 # %% tags=["stub"] exercise="02.3"
@@ -1323,7 +1538,7 @@ def my_aer(alpha, sure, possible):
 
 
 # %% [markdown] tags=["hint"] exercise="02.3"
-# `alpha.argmax(dim=-1)` says where each word looks most. `torch.nn.functional.one_hot(place, S)` makes a row of zeros with a single 1 of it.
+# `alpha.argmax(dim=-1)` says where each row has its largest weight. `torch.nn.functional.one_hot(place, S)` makes a row of zeros with a single 1 of it.
 
 # %% [markdown] tags=["hint"] exercise="02.3"
 # Two bool tables meet with `&`. Their size is their sum over the last *two* axes: `.sum((-2, -1))`.
@@ -1425,6 +1640,87 @@ def my_local_weights(e, p, d):
 # %% tags=["check"] exercise="02.5"
 check("02.5", my_local_weights)
 
+# %% [markdown] tags=["exercise"] exercise="02.7"
+# ### Exercise 2.7 ★★ · Find the bug (10 min)
+#
+# Sentences of a batch are filled up with padding to the same length; `real`, shape $(B, S)$, is `True` at real words. This function hides the padding. Yet a short sentence gets other contexts in a batch than alone.
+#
+# ```python
+# def padded_context(e, h, real):
+#     alpha = e.softmax(dim=-1)
+#     alpha = alpha * real.unsqueeze(-2)  # no weight on padding
+#     return alpha @ h
+# ```
+#
+# Find the bug and write the function without it. `e` has shape $(B, T, S)$, `h` shape $(B, S, d_h)$, the contexts $(B, T, d_h)$. (Exercise 2.6 stands in the GPU notebook.)
+
+
+# %% tags=["stub"] exercise="02.7"
+def padded_context(e, h, real):
+    """Contexts of padded sentences: (B, T, d_h)."""
+    alpha = ...  # (B, T, S)
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="02.7"
+# What does each row of `alpha` add up to, for a sentence of 2 words in a batch of length 5?
+
+# %% [markdown] tags=["hint"] exercise="02.7"
+# Which score gets a share of exactly 0 from a softmax? Use `masked_fill` before it.
+
+
+# %% tags=["solution"] exercise="02.7"
+def padded_context(e, h, real):
+    """Contexts of padded sentences: (B, T, d_h)."""
+    hidden = ~real.unsqueeze(-2)  # (B, 1, S)
+    alpha = e.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+    return alpha @ h
+
+
+# %% tags=["check"] exercise="02.7"
+check("02.7", padded_context)
+
+# %% [markdown] tags=["exercise"] exercise="02.8"
+# ### Exercise 2.8 ★ · Predict, then run (8 min)
+#
+# One target word has scores $e$ and a context $c = \operatorname{softmax}(e)\, h$. Change one thing about the source. Is $c$ still the same? Predict, then let the checker run each change on random numbers. `context_stays(change)` returns `True` if the context stays. (A word is a score together with its annotation.)
+
+
+# %% tags=["stub"] exercise="02.8"
+def context_stays(change):
+    """Is the context the same after the change?"""
+    return {
+        "3 more for every score": ...,
+        "every score doubled": ...,
+        "words in reverse order": ...,
+        "every word twice": ...,
+        "the last word twice": ...,
+        "a word with score −∞": ...,
+        "a word with score 0": ...,
+    }[change]
+
+
+# %% [markdown] tags=["hint"] exercise="02.8"
+# Write $c$ as one fraction, $\sum_i e^{e_i} h_i \,/\, \sum_i e^{e_i}$. What does the change do above and below the line?
+
+# %% [markdown] tags=["hint"] exercise="02.8"
+# A sum does not depend on the order of its terms, and a common factor above and below cancels.
+
+
+# %% tags=["solution"] exercise="02.8"
+def context_stays(change):
+    """Is the context the same after the change?"""
+    return change in (
+        "3 more for every score",
+        "words in reverse order",
+        "every word twice",
+        "a word with score −∞",
+    )
+
+
+# %% tags=["check"] exercise="02.8"
+check("02.8", context_stays)
+
 # %% [markdown]
 # ### GPU exercise · A real corpus
 #
@@ -1435,9 +1731,9 @@ check("02.5", my_local_weights)
 #
 # 1. **One context for every word:** $c_t = \sum_i \alpha_{ti} h_i$. The sentence no longer has to fit into one vector.
 # 2. **Scores are a choice:** dot, bilinear, additive. The softmax after them is always the same.
-# 3. **The length curve flattens** within the trained lengths. Beyond them nobody extrapolates.
-# 4. **Alignment is learned without being taught,** because looking at the right place pays. But α says which vector was read, not why.
-# 5. **A GRU is attention in chains.** Free the weights, the candidates, keys and values, heads: that is a Transformer layer.
+# 3. **The length curve flattens** within the trained lengths. Beyond them both translators fall.
+# 4. **Much of the alignment is learned from the next word alone;** coverage improves it where the next word does not need it. α says which vector was read, not why.
+# 5. **A GRU's state is a weighted sum, and its weights fade.** Four changes lead from there to causal multi-head self-attention.
 
 # %% [markdown]
 # ### Shapes and costs
@@ -1470,7 +1766,7 @@ Quiz(
                 },
                 {
                     "text": "(7, 5)",
-                    "why": "Rows belong to the word that looks: the target. Each row adds up to 1.",
+                    "why": "Rows belong to the word that asks: the target. Each row adds up to 1.",
                 },
                 {
                     "text": "(5, 256)",
@@ -1516,7 +1812,7 @@ Quiz(
             ],
         },
         {
-            "question": "*la* looks at *the* with 0.95. Why did the model write *la* and not *le*?",
+            "question": "*la* gives *the* a weight of 0.95. Why did the model write *la* and not *le*?",
             "choices": [
                 {
                     "text": "Because of the word *the*",
@@ -1561,7 +1857,7 @@ Quiz(
                 {
                     "text": "An argmax has no gradient: a small change of the scores changes nothing",
                     "correct": True,
-                    "why": "So one has to try, and reward what worked (REINFORCE), or train softly and look hard afterwards.",
+                    "why": "So one has to try, and reward what worked (REINFORCE), or train softly and sharpen afterwards.",
                 },
                 {
                     "text": "Its weights do not add up to 1",
@@ -1570,18 +1866,18 @@ Quiz(
             ],
         },
         {
-            "question": "Both curves fall beyond 15 words. What is the honest reading?",
+            "question": "Both curves fall beyond 15 words. What follows?",
             "choices": [
                 {
                     "text": "Attention solves long sentences",
-                    "why": "Within the trained lengths. Beyond them it falls as well, only later.",
+                    "why": "Within the trained lengths. Beyond them it falls as well, from higher up.",
                 },
                 {
                     "text": "Attention is useless for long sentences",
-                    "why": "Trained on lengths up to 32, it is flat up to 32.",
+                    "why": "Trained on lengths up to 32, the shipped one still scores above 97 there.",
                 },
                 {
-                    "text": "Attention removes the bottleneck, but a model still knows only the lengths it was trained on",
+                    "text": "Within the trained lengths attention is far ahead, but neither copes well with lengths it was not trained on",
                     "correct": True,
                     "why": "Two different problems. Chapter 5 comes back to the second one.",
                 },
@@ -1597,11 +1893,11 @@ Quiz(
 #
 # - D. Bahdanau, K. Cho, Y. Bengio (2015), [Neural Machine Translation by Jointly Learning to Align and Translate](https://arxiv.org/abs/1409.0473): the additive score, RNNsearch, the length curve (Figure 2), the alignments (Figure 3).
 # - M.-T. Luong, H. Pham, C. Manning (2015), [Effective Approaches to Attention-based Neural Machine Translation](https://arxiv.org/abs/1508.04025): dot and bilinear scores, the order of steps we use, local attention.
-# - K. Xu and others (2015), [Show, Attend and Tell](https://arxiv.org/abs/1502.03044): captions, soft and hard attention, a look for every word (section 4.2.1).
+# - K. Xu and others (2015), [Show, Attend and Tell](https://arxiv.org/abs/1502.03044): captions, soft and hard attention, the coverage penalty (section 4.2.1).
 # - F. Och, H. Ney (2003), [A Systematic Comparison of Various Statistical Alignment Models](https://aclanthology.org/J03-1002/): sure and possible links, the error rate.
 # - Z. Tu and others (2016), [Modeling Coverage for Neural Machine Translation](https://arxiv.org/abs/1601.04811): fertility. P. Brown and others (1993), [The Mathematics of Statistical Machine Translation](https://aclanthology.org/J93-2003/), where the word comes from.
 # - K. Cho and others (2014), [Learning Phrase Representations using RNN Encoder–Decoder](https://arxiv.org/abs/1406.1078): the GRU.
 # - K. Yao, G. Zweig (2015), [Sequence-to-Sequence Neural Net Models for Grapheme-to-Phoneme Conversion](https://arxiv.org/abs/1506.00196): letters to sounds.
 # - S. Jain, B. Wallace (2019), [Attention is not Explanation](https://arxiv.org/abs/1902.10186); S. Wiegreffe, Y. Pinter (2019), [Attention is not not Explanation](https://arxiv.org/abs/1908.04626).
 #
-# **Next:** the decoder looks at the encoder. Why should the words of one sentence not look at each other? Chapter 3 takes the RNN away.
+# **Next:** the decoder looks at the encoder. Could the words of one sentence look at each other? Chapter 3 takes the RNN away.

@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 2 · GPU exercise: RNNsearch on real words and sentences
 #
-# First the figure that [chapter 2](02_bahdanau.ipynb) had no room for: **type any word, even your own name, and see which letters each sound looks at.** Then real sentences. They are messier than our grammar: ten thousands of words, several right translations for one sentence, typing errors. You train the same two translators on sentence pairs that volunteers wrote for
+# First the figure that [chapter 2](02_bahdanau.ipynb) had no room for: **type any word, even your own name, and see which letters each sound looks at.** Then real sentences. They are messier than our grammar: tens of thousands of words, several right translations per sentence, typos. You train the same two translators on sentence pairs that volunteers wrote for
 # [Tatoeba](https://tatoeba.org), and draw the length curve again.
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU, or without the file, it runs small, on sentences of our grammar written to a file in the same format. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
@@ -154,7 +154,7 @@ assert all(len(words) == len(test) for words in said.values())
 assert bleu["RNNsearch"] - bleu["fixed context"] >= 20, bleu
 
 # %% [markdown]
-# A few hundred batches on a CPU are a beginning, and already the two are far apart. On a GPU compare the two lines with each other, not with numbers from papers: another test set, another BLEU.
+# After a few hundred batches on a CPU the two are already far apart (one seed each). On a GPU compare the two lines with each other, not with numbers from papers: another test set, another BLEU.
 
 # %% [markdown]
 # ## The length curve
@@ -182,7 +182,7 @@ figures.show(
 # %% [markdown]
 # ## Look at it
 #
-# Nobody drew gold links for this corpus, so there is no AER. But you have eyes.
+# Nobody drew gold links for this corpus, so there is no AER. Judge by eye.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 pair = max(test[:50], key=lambda p: len(p.source))
@@ -200,13 +200,13 @@ figures.heatmap(
 figures.show(
     fig,
     alt="Attention weights of RNNsearch on one test sentence.",
-    caption="The longest of fifty test sentences. A short training leaves pale clouds where words are rare. A long one makes an alignment of it.",
+    caption="The longest of fifty test sentences. Which rows are sharp, and which are spread out?",
 )
 
 # %% [markdown]
 # ## Exercises
 #
-# Without gold links there is no error rate. But one can count how many words a look is spread over.
+# Without gold links there is no error rate. But you can count over how many words each row of weights is spread.
 
 # %% [markdown] tags=["exercise"] exercise="02.6"
 # ### Exercise 2.6 ★★ · How many words is a look? (10 min)
@@ -215,7 +215,7 @@ figures.show(
 #
 # $$\exp\Bigl(-\sum_i \alpha_{ti} \ln \alpha_{ti}\Bigr), \qquad \text{with } 0 \ln 0 = 0 .$$
 #
-# A look at one word gives 1, an even look at five words gives 5.
+# All weight on one word gives 1, equal weights on five words give 5.
 
 
 # %% tags=["stub"] exercise="02.6"
@@ -226,7 +226,7 @@ def my_spread(alpha):
 
 
 # %% [markdown] tags=["hint"] exercise="02.6"
-# One row is one look. Along which axis do you sum?
+# One row belongs to one target word. Along which axis do you sum?
 
 # %% [markdown] tags=["hint"] exercise="02.6"
 # `alpha.log()` is −∞ at a weight of 0, and 0 times −∞ is not a number. `torch.xlogy(alpha, alpha)` is $\alpha \ln \alpha$, and 0 there.
@@ -243,7 +243,7 @@ def my_spread(alpha):
 check("02.6", my_spread)
 
 # %% [markdown]
-# Put it to work: `my_spread(alpha)` for the sentence above, and the mean over the test set after a short and a long training. Which words keep a wide look? Are they the ones with no partner in English?
+# Put it to work: `my_spread(alpha)` for the sentence above, and the mean over the test set after a short and a long training. Which words keep a wide spread? Are they the ones with no partner in English?
 #
 # ### Three more, without a check
 #
@@ -274,5 +274,5 @@ check("02.6", my_spread)
 # ## What to take home
 #
 # - The corpus changed, the model did not: a `PairFile` has the methods of our grammar.
-# - Most of a real corpus is short. The bottleneck shows in the tail, so look at the curve and not at one number.
+# - Most of a real corpus is short, and one number hides the long sentences: look at the curve.
 # - Without gold links, alignment can be looked at but not measured. That is why the chapter used a grammar.

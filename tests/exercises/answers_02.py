@@ -343,3 +343,84 @@ def by_a_product(alpha):
 @right("02.6")
 def in_base_two(alpha):
     return 2 ** -(alpha * alpha.clamp(min=1e-30).log2()).sum(-1)
+
+
+# 02.7 padded_context(e, h, real) -----------------------------------------------------------------
+
+
+@wrong("02.7", "it has taken its share already")
+def still_the_bug(e, h, real):
+    return (e.softmax(-1) * real.unsqueeze(-2)) @ h
+
+
+@wrong("02.7", "`real` has no effect")
+def ignores_the_padding(e, h, real):
+    return e.softmax(-1) @ h
+
+
+@wrong("02.7", "a share like any other")
+def scores_of_zero(e, h, real):
+    return e.masked_fill(~real.unsqueeze(-2), 0.0).softmax(-1) @ h
+
+
+@wrong("02.7", "it has taken its share already")
+def hides_the_annotations_instead(e, h, real):
+    return e.softmax(-1) @ (h * real.unsqueeze(-1))
+
+
+@right("02.7")
+def shares_brought_back_to_one(e, h, real):
+    alpha = e.softmax(-1) * real.unsqueeze(-2)
+    return alpha / alpha.sum(-1, keepdim=True) @ h
+
+
+@right("02.7")
+def sentence_by_sentence(e, h, real):
+    return torch.stack(
+        [a[:, keep].softmax(-1) @ b[keep] for a, b, keep in zip(e, h, real, strict=True)]
+    )
+
+
+# 02.8 context_stays(change) ----------------------------------------------------------------------
+
+KEPT = {
+    "3 more for every score",
+    "words in reverse order",
+    "every word twice",
+    "a word with score −∞",
+}
+
+
+@wrong("02.8", "above and below the fraction line")
+def a_shift_counts(change):
+    return change in KEPT - {"3 more for every score"}
+
+
+@wrong("02.8", "Differences between scores double")
+def a_factor_does_not(change):
+    return change in KEPT | {"every score doubled"}
+
+
+@wrong("02.8", "two shares")
+def one_copy_does_not(change):
+    return change in KEPT | {"the last word twice"}
+
+
+@wrong("02.8", "takes a share like any other")
+def zero_is_nothing(change):
+    return change in KEPT | {"a word with score 0"}
+
+
+@wrong("02.8", "expected True or False")
+def in_words(change):
+    return "yes"
+
+
+@right("02.8")
+def what_stays(change):
+    return change in KEPT
+
+
+@right("02.8")
+def what_changes(change):
+    return not (change.endswith(("doubled", " 0")) or change == "the last word twice")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnlab.checks import ch02_suspects as known
 from attnlab.checks.answer import OVERFLOWS, Answer
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -396,3 +396,123 @@ def looks_with_zeros(draw: Draw) -> tuple[Tensor]:
         seen = draw.mask(*shape) | (alpha == alpha.amax(-1, keepdim=True))
         alpha = alpha * seen / (alpha * seen).sum(-1, keepdim=True)
     return (alpha,)
+
+
+# 02.7 ────────────────────────────────────────────────────────────────────────────────────────────
+
+padded = Exercise(
+    "02.7",
+    title="Find the bug",
+    call="padded_context(e, h, real)",
+    returns="contexts of shape (B, T, d_h)",
+    reference=known.padded,
+    suspects=known.PADDED,
+    lesson="What must not take part has to be gone before the softmax, or it takes its share.",
+)
+
+
+def padded_batch() -> tuple[Tensor, Tensor, Tensor]:
+    """Two sentences, of 5 and of 2 words."""
+    real = torch.arange(5) < torch.tensor([[5], [2]])
+    return numbers(2, 3, 5), numbers(2, 5, 4, seed=1), real
+
+
+@padded.property
+def there_is_one_context_for_each_word(answer: Answer) -> None:
+    answer(*padded_batch())
+
+
+@padded.property
+def without_padding_nothing_changes(answer: Answer) -> None:
+    e, h, _ = padded_batch()
+    answer.must_match(e, h, torch.ones(2, 5, dtype=torch.bool))
+
+
+@padded.property
+def a_short_sentence_still_shares_out_one(answer: Answer) -> None:
+    e, _, real = padded_batch()
+    seen = answer(e, torch.full((2, 5, 4), 2.5), real)
+    if not close(seen, 2.5):
+        raise Mistake(
+            "When every annotation is 2.5, so is every context, but for the sentence of 2 words it "
+            f"is {seen[1, 0, 0]:.3f}.",
+            likely="The weights of its two words do not add up to 1.",
+        )
+
+
+@padded.property
+def alone_or_in_a_batch(answer: Answer) -> None:
+    answer.must_match(
+        *padded_batch(), likely="The sentence of 2 words must get the contexts it gets alone."
+    )
+
+
+@padded.draws
+def sentences_of_several_lengths(draw: Draw) -> tuple[Tensor, Tensor, Tensor]:
+    batch, source = draw.size(), draw.size(1, 7)
+    real = torch.arange(source) < draw.whole(1, source + 1, batch, 1)
+    e = draw.numbers(batch, draw.size(), source, spread=draw.choice([1.0, 5.0]))
+    return e, draw.numbers(batch, source, draw.size()), real
+
+
+# 02.8 ────────────────────────────────────────────────────────────────────────────────────────────
+
+CHANGES = {
+    "3 more for every score": "The factor e³ stands above and below the fraction line.",
+    "every score doubled": "Differences between scores double, so the largest weight grows.",
+    "words in reverse order": "Each annotation keeps its own score, and a sum has no order.",
+    "every word twice": "All weights are halved, and each annotation counts twice.",
+    "the last word twice": "The last word now has two shares, and all others less.",
+    "a word with score −∞": "e^(−∞) = 0: it takes no share.",
+    "a word with score 0": "e^0 = 1: it takes a share like any other.",
+}
+
+prediction = Exercise(
+    "02.8",
+    title="Predict, then run",
+    call="context_stays(change)",
+    returns="True or False",
+    lesson="A context depends on differences of scores, and on which annotations carry them: not "
+    "on their order.",
+)
+
+
+def stays(change: str) -> bool:
+    """Run it, on scores and annotations drawn at random."""
+    e, h = numbers(5), numbers(5, 4, seed=1)
+    more = numbers(1, 4, seed=2)
+    new = {
+        "3 more for every score": lambda: (e + 3, h),
+        "every score doubled": lambda: (2 * e, h),
+        "words in reverse order": lambda: (e.flip(0), h.flip(0)),
+        "every word twice": lambda: (torch.cat([e, e]), torch.cat([h, h])),
+        "the last word twice": lambda: (torch.cat([e, e[-1:]]), torch.cat([h, h[-1:]])),
+        "a word with score −∞": lambda: (
+            torch.cat([e, torch.tensor([-torch.inf])]),
+            torch.cat([h, more]),
+        ),
+        "a word with score 0": lambda: (torch.cat([e, torch.zeros(1)]), torch.cat([h, more])),
+    }[change]()
+    return close(known.context(*new), known.context(e, h))
+
+
+@prediction.property
+def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
+    for change in CHANGES:
+        said = answer(change)
+        if not isinstance(said, bool):
+            raise Mistake(
+                f'`context_stays("{change}")` returned {a_kind_of(said)}, expected True or False.',
+                likely="Fill in a prediction for every change.",
+            )
+
+
+@prediction.property
+def the_predictions_come_true(answer: Answer) -> None:
+    for change, why in CHANGES.items():
+        said, seen = answer(change), stays(change)
+        if said != seen:
+            happened = "stayed the same" if seen else "changed"
+            raise Mistake(
+                f"With {change}, you predicted {said}, but the context {happened}.", likely=why
+            )

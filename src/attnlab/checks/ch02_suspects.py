@@ -373,3 +373,34 @@ SPREAD: Suspects = [
         lambda alpha: 1 / alpha.square().sum(-1),
     ),
 ]
+
+
+# 02.7
+def padded(e: Tensor, h: Tensor, real: Tensor) -> Tensor:
+    return softmax(e, real.unsqueeze(-2)) @ h
+
+
+PADDED: Suspects = [
+    (
+        "The padding is hidden after the softmax, when it has taken its share already: the weights "
+        "of a short sentence add up to less than 1.",
+        lambda e, h, real: (softmax(e) * real.unsqueeze(-2)) @ h,
+    ),
+    (
+        "The padding still takes part: `real` has no effect.",
+        lambda e, h, real: softmax(e) @ h,
+    ),
+    (
+        "The scores of the padding are set to 0. But e^0 = 1 is a share like any other: −inf takes "
+        "none.",
+        lambda e, h, real: softmax(e * real.unsqueeze(-2)) @ h,
+    ),
+    (
+        "The mask is the wrong way round: the padding is what is seen.",
+        lambda e, h, real: softmax(e, ~real.unsqueeze(-2)) @ h,
+    ),
+    (
+        "The softmax runs over the target words. It shares out 1 among the source words.",
+        lambda e, h, real: torch.softmax(e, -2) * real.unsqueeze(-2) @ h,
+    ),
+]

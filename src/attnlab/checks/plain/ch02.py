@@ -44,3 +44,20 @@ def my_spread(alpha):
     """Weights (..., T, S) -> the number of words in each look (..., T)."""
     entropy = -torch.xlogy(alpha, alpha).sum(dim=-1)
     return entropy.exp()
+
+
+def padded_context(e, h, real):
+    """Contexts of padded sentences: (B, T, d_h)."""
+    hidden = ~real.unsqueeze(-2)  # (B, 1, S)
+    alpha = e.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+    return alpha @ h
+
+
+def context_stays(change):
+    """Is the context the same after the change?"""
+    return change in (
+        "3 more for every score",
+        "words in reverse order",
+        "every word twice",
+        "a word with score −∞",
+    )

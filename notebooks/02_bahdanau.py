@@ -725,10 +725,10 @@ Diagram(
 # %% [markdown]
 # | step | gained | given up | checked |
 # |---|---|---|---|
-# | 1 free weights, one table per entry | any weights, far or near | – ; the GRU's own weights are among them | above: `attention` played the GRU |
+# | 1 free weights, one table per entry | any weights, far or near | nothing: the GRU's own weights are among them | above: `attention` played the GRU |
 # | 2 free candidates $n_i = \tanh(W x_i)$ | all steps at once | $n_i$ no longer knows the past: neither model contains the other | equal for a GRU whose candidates are deaf |
-# | 3 scores $q_t \cdot k_i$, values $v_i$ | weights depend on content, for any length | scores of width $d$ have rank ≤ $d$: not every table | rank 2 against rank 4 |
-# | 4 heads | any number, from one shared table to one per entry | | 1 head is step 3 |
+# | 3 scores $q_t \cdot k_i$, values $v_i$ | weights come from content, for any length | the scores of a head of width $d$ have rank ≤ $d$: not every table | rank 2 against rank 4, for width 2 |
+# | 4 heads | any number, from one shared table to one per entry | | 2 heads of width 1 and 1 of width 2, against `attention` |
 
 # %%
 with torch.no_grad():

@@ -200,7 +200,7 @@ figures.heatmap(
 figures.show(
     fig,
     alt="Attention weights of RNNsearch on one test sentence.",
-    caption="The longest of fifty test sentences. Which rows are sharp, and which are spread out?",
+    caption="The longest of fifty test sentences. A short training leaves pale clouds where words are rare. A long one makes an alignment of it.",
 )
 
 # %% [markdown]

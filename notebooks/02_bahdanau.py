@@ -946,7 +946,7 @@ def at_gold(translator):
 
 
 # %% [markdown]
-# Does it help? Six small translators, alike but for the penalty: 64 wide, 900 batches, the same sentences, three seeds with it and the same three without. We count wrong links, and look at two groups of words. A French noun needs its English noun. But after *parce* nothing except *que* can follow, so *que* needs no source word at all. **Guess first:** whose weights does coverage change?
+# Does it help? Six small translators, alike but for the penalty: 64 wide, 900 batches, the same sentences, three seeds with it and the same three without. We count wrong links, and look at two groups of words. A French noun needs its English noun. But after *parce* nothing except *que* can follow: there it needs no source word. **Guess first:** what does coverage change, and what not?
 
 
 # %% tags=["nbval-ignore-output"]
@@ -971,9 +971,13 @@ for name, three_seeds in runs.items():
         print(f"{name:9}{what:9}", *(f"{r[what]:6.3f}" for r in three_seeds))
 
 # %% tags=["held"]
-for name in ("AER", "que, qu'"):
-    print(name, [[run[name] for run in three] for three in runs.values()])
-assert min(run["nouns"] for run in runs["plain"]) >= 0.9, runs
+for plain, covered in zip(runs["plain"], runs["coverage"]):
+    assert covered["AER"] < plain["AER"], runs
+    assert min(plain["nouns"], covered["nouns"]) >= 0.95, runs
+que = [
+    run["que, qu'"] for three_seeds in runs.values() for run in three_seeds
+]
+assert max(que) - min(que) > 0.3, runs  # left to chance
 
 # %% tags=["slide", "hide-input", "nbval-ignore-output"]
 fig, axes = plt.subplots(1, 3, figsize=(7.4, 2.9))
@@ -995,14 +999,14 @@ for ax, what in zip(axes, runs["plain"][0]):
 figures.show(
     fig,
     alt="Three panels, each with three seeds without and three with coverage: error rate, share of nouns at a gold place, share of que at a gold place.",
-    caption="One mark per seed. Coverage lowers the error rate and moves que; the nouns hardly change.",
+    caption="One mark per seed. Coverage lowers the error rate for each seed. The nouns are right either way. que differs from run to run, with coverage too.",
 )
 
 # %% [markdown] tags=["notes"]
-# The nouns align without any help, because the next word cannot be guessed without them. que is certain after parce, so the next-word loss does not care where its weights are.
+# The nouns align without any help, because the next word cannot be guessed without them. After parce, que is certain, so the next-word loss hardly cares where its weights are. Say that we expected coverage to mend que, and that it did not.
 
 # %% [markdown]
-# Nouns align without help; *que* does not, until coverage asks for it. The translators shipped with the course (the explorer, the browser) were trained **with** coverage; the live one of this part was not.
+# With coverage the error rate is lower for each of the three seeds. The nouns are at their gold place in 98 % of the cases or more, with and without it. *que* is another matter: its share runs from 17 % to 93 % over the six runs. We expected coverage to mend that; at this size it does not. The translators shipped with the course (the explorer, the browser) were trained **with** coverage; the live one of this part was not.
 #
 # ### Content against location, soft against hard
 #
@@ -1406,7 +1410,7 @@ assert back / len(swapped) >= 0.5, back
 #
 # ### "Attention is alignment, always"
 #
-# Attention learns to align where that helps to write the next word. The ablation of part 5 shows both sides: without coverage, all three seeds align their nouns, and all three leave *que* astray more often than with coverage. **A weight is only as meaningful as the loss that needed it.**
+# Attention learns to align where that helps to write the next word. The ablation of part 5 shows both sides: all six runs align their nouns, while *que* is at a gold place anywhere between 17 % and 93 % of the time. **A weight is only as meaningful as the loss that needed it.**
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: does it matter when the decoder asks?
@@ -1732,7 +1736,7 @@ check("02.8", context_stays)
 # 1. **One context for every word:** $c_t = \sum_i \alpha_{ti} h_i$. The sentence no longer has to fit into one vector.
 # 2. **Scores are a choice:** dot, bilinear, additive. The softmax after them is always the same.
 # 3. **The length curve flattens** within the trained lengths. Beyond them both translators fall.
-# 4. **Much of the alignment is learned from the next word alone;** coverage improves it where the next word does not need it. α says which vector was read, not why.
+# 4. **Much of the alignment is learned from the next word alone.** A coverage penalty lowered the error rate further (three seeds). α says which vector was read, not why.
 # 5. **A GRU's state is a weighted sum, and its weights fade.** Four changes lead from there to causal multi-head self-attention.
 
 # %% [markdown]

@@ -92,27 +92,53 @@ def mixed(x):
 
 Diagram(
     [
-        Matrix("X", "he hit me", values=one, shape="", rows=first, at=(0, 0)),
+        Matrix(
+            "X",
+            "he hit me",
+            values=one,
+            digits=1,
+            shape="",
+            rows=first,
+            at=(0, 0),
+        ),
         Op("a", at=(1, 0)),
         Box("A", "attention", at=(2, 0), colour="attention"),
         Matrix(
-            "Y", "out", values=mixed(one), shape="", rows=first, at=(3, 0)
+            "Y",
+            "out",
+            values=mixed(one),
+            digits=1,
+            shape="",
+            rows=first,
+            at=(3, 0),
         ),
         Matrix(
             "P",
             "places",
             values=torch.zeros(3, 4),
             shape="",
-            digits=2,
+            digits=1,
             at=(1, 1),
         ),
         Matrix(
-            "X2", "me hit he", values=two, shape="", rows=other, at=(0, 2)
+            "X2",
+            "me hit he",
+            values=two,
+            digits=1,
+            shape="",
+            rows=other,
+            at=(0, 2),
         ),
         Op("b", at=(1, 2)),
         Box("A2", "attention", at=(2, 2), colour="attention"),
         Matrix(
-            "Y2", "out", values=mixed(two), shape="", rows=other, at=(3, 2)
+            "Y2",
+            "out",
+            values=mixed(two),
+            digits=1,
+            shape="",
+            rows=other,
+            at=(3, 2),
         ),
     ],
     arrows=["X -> a -> A -> Y", "X2 -> b -> A2 -> Y2", "P -> a", "P -> b"],
@@ -135,6 +161,7 @@ Diagram(
             values={"Y": mixed(one + marks), "Y2": mixed(two + marks)},
         ),
     ],
+    gap=(22.0, 18.0),
     title="Order, given by hand",
     caption="One layer with random weights. Whatever the weights are, without places the two rows of hit are equal.",
 )
@@ -183,7 +210,7 @@ print(f"largest difference: {difference:.6f}")
 # %% [markdown]
 # Nothing happens. The verb does not know who hits. Six words can stand in $6! = 720$ orders; let us try them all. In each, every word should get *its own* output, just in another place.
 
-# %%
+# %% tags=["hide-input"]
 worst = 0.0
 for order in itertools.permutations(range(6)):
     shuffled = outputs([words[i] for i in order])
@@ -232,7 +259,7 @@ print("each step of the proof holds")
 #
 # $x_t' = (x_t,\ t)$, or $(x_t,\ t/L)$. What goes wrong?
 
-# %%
+# %% tags=["hide-input"]
 seed(0)
 for length in (10, 100, 1000):
     x = torch.randn(length, 16)  # words with entries of variance 1
@@ -468,9 +495,7 @@ print(
 # No $p$ on the right-hand side: **the dot product depends on the offset $k$ only**. It is a Fourier sum. Many frequencies together make a peak at $k = 0$.
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Bass and treble
-#
-# $$PE_p \cdot PE_{p+k} = \sum_i \cos(k\,\omega_i)$$
+# ## Bass and treble: many waves make one peak
 
 # %% tags=["hide-input", "fragment"]
 products = {
@@ -479,7 +504,7 @@ products = {
     "all 32 pairs": pe @ pe[32] / 32,
     "bass: pairs 25 to 32": pe[:, 48:] @ pe[32, 48:] / 8,
 }
-fig, ax = plt.subplots(figsize=(6.6, 4.0))
+fig, ax = plt.subplots(figsize=(6.4, 3.6))
 for (name, curve), style in zip(products.items(), ("-", "--", "-", ":")):
     ax.plot(curve, style, label=name, linewidth=3 if "all" in name else 1.6)
 ax.axvline(32, color="grey", linewidth=0.8)
@@ -488,7 +513,7 @@ ax.set(
     xlabel="place",
     ylabel="dot product, scaled",
 )
-fig.legend(loc="outside lower center", ncols=2, fontsize=13)
+fig.legend(loc="outside lower center", ncols=2, fontsize=12)
 figures.show(
     fig,
     alt="Dot products of place 32 with all places. The treble oscillates with a sharp peak at 32, the middle is a "
@@ -497,13 +522,13 @@ figures.show(
     "The deepest notes do not move within 64 places; they are for longer texts.",
 )
 
-# %%
+# %% tags=["hide-input"]
 slow = 2 * math.pi / frequencies(64)[24:]
 print(f"the bass has waves of {slow[0]:,.0f} to {slow[-1]:,.0f} places")
 least = products["bass: pairs 25 to 32"].min()
 print(f"its smallest value within 64 places: {least:.3f}")
 
-# %%
+# %% tags=["hide-input"]
 table = pe @ pe.T  # (64, 64): every place with every place
 for k in (0, 1, 5):
     along = table.diagonal(offset=k)  # all pairs that are k apart
@@ -602,7 +627,7 @@ print("adding vectors to the keys = adding a bias to the scores")
 # %% tags=["hide-input"]
 back = torch.arange(160)
 shelf = t5_bucket(-back, both_ways=False)
-fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.1))
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.7))
 left.step(back, shelf, where="post", color=figures.COLOURS["blue"])
 left.set(
     title="T5: 32 buckets for all distances",
@@ -633,7 +658,7 @@ assert (shelf == 31).nonzero()[0] == 113
 # ## Relative: change the scores
 
 # %% tags=["hide-input", "fragment"]
-fig, axes = plt.subplots(1, 3, figsize=(7.6, 3.1))
+fig, axes = plt.subplots(1, 3, figsize=(7.4, 3.3))
 seed(0)
 query = torch.randn(1, 1, 24, 8)
 t5 = T5Bias(heads=1, buckets=16, furthest=20)
@@ -698,7 +723,7 @@ for m, n in ((3, 8), (103, 108), (8, 3)):
 #
 # An image is a grid of patches. Give half of the width to the column, and half to the row: $\operatorname{concat}(PE(x), PE(y))$. The same trick works for RoPE: half of the pairs turn with the column, half with the row.
 
-# %%
+# %% tags=["hide-input"]
 grid = sinusoidal_2d(ROWS, COLUMNS, 64)  # (R, C, 64)
 torch.testing.assert_close(
     grid[4, 5], torch.cat([sinusoidal(14, 32)[5], sinusoidal(10, 32)[4]])
@@ -1086,7 +1111,7 @@ speeds = {
     "squeeze by 4": frequencies(width) / 4,
     "larger base": frequencies(width, stretched_base(4, width)),
 }
-fig, axes = plt.subplots(1, 2, figsize=(7, 3.4))
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2))
 for ax, hand, name in zip(axes, (0, -1), ("fastest", "slowest")):
     for (way, speed), line in zip(speeds.items(), ("-", "--", ":")):
         ax.plot(spots, spots * speed[hand], line, label=way, linewidth=2.4)
@@ -1171,7 +1196,7 @@ print("place:  ", (1 / masked - 1).round().int().tolist())
 #
 # How much does it tell? One layer knows *how many* came before, but not in which order: shuffle the past, and the last output stays. Two layers know the order.
 
-# %%
+# %% tags=["hide-input"]
 seed(0)
 x = torch.randn(1, 8, 16)
 past = x[:, [3, 0, 5, 1, 6, 4, 2, 7]]  # the last token stays where it is

@@ -161,7 +161,7 @@ Diagram(
             values={"Y": mixed(one + marks), "Y2": mixed(two + marks)},
         ),
     ],
-    gap=(22.0, 18.0),
+    gap=(14.0, 12.0),
     title="Order, given by hand",
     caption="One layer with random weights. Whatever the weights are, without places the two rows of hit are equal.",
 )
@@ -224,14 +224,14 @@ print(f"720 orders, largest difference to the shuffled output: {worst:.5f}")
 #
 # The step from the first line to the second holds because a softmax works on each row: shuffling rows and columns first or last is the same. Here is each step, with numbers.
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## Shuffle in, shuffle out
 #
 # $$\operatorname{softmax}(PXAX^\top P^\top)\,PX = P\operatorname{softmax}(XAX^\top)\,P^\top P\,X = P\cdot\text{Attention}(X)$$
 #
 # A sentence without positions is a **bag of words**.
 
-# %% tags=["fragment"]
+# %% tags=["hide-input"]
 x, A = torch.randn(6, 16), torch.randn(16, 16) / 16
 P = torch.eye(6)[[3, 0, 5, 1, 4, 2]]  # some permutation
 alpha = (x @ A @ x.T).softmax(-1)
@@ -586,7 +586,7 @@ Diagram(
 #
 # The other simple choice: a table with one trained row per place ([Gehring et al. 2017](https://arxiv.org/abs/1705.03122); BERT and GPT-2 do it). The Transformer paper found no difference in translation quality between the two. But a table ends.
 
-# %%
+# %% tags=["hide-input"]
 learned = Learned(length=32, width=16)
 try:
     learned(torch.randn(1, 40, 16))

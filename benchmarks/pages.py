@@ -35,6 +35,7 @@ HELD: tuple[str, ...] = (
     "capstone_your_own_model",
 )
 LANDING = "index"  # the first page of the site, held as well
+SCREENS = {"09_swin": 25}  # where a chapter has a bar of its own
 
 DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -173,8 +174,9 @@ class Chapter:
     def falls_short(self) -> list[str]:
         """Which bars it misses, in words."""
         wrong = []
-        if self.screens > 30:
-            wrong.append(f"{self.screens:.0f} screens, bar 30")
+        most = SCREENS.get(self.name, 30)
+        if self.screens > most:
+            wrong.append(f"{self.screens:.1f} screens, bar {most}")
         if self.first_picture != 1:
             where = f"on screen {self.first_picture}" if self.first_picture else "nowhere"
             wrong.append(f"its first picture is {where}")

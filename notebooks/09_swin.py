@@ -126,9 +126,9 @@ with torch.no_grad():
             for x in shrunk(clothes, size)
         ]
 fig, axes = plt.subplots(
-    1, 3, figsize=(9, 3.2), gridspec_kw={"width_ratios": [1, 1, 2.3]}
+    1, 3, figsize=(7.2, 2.9), gridspec_kw={"width_ratios": [1, 1, 2]}
 )
-names = "14 pixels large", "enlarged again"
+names = "14 pixels", "enlarged"
 for ax, picture, name in zip(axes, shrunk(clothes[4:5], 14), names):
     ax.imshow(picture[0, 0], cmap="gray")
     for line in (6.5, 13.5, 20.5):
@@ -138,7 +138,7 @@ for ax, picture, name in zip(axes, shrunk(clothes[4:5], 14), names):
     ax.set(xticks=[], yticks=[])
 for i, (name, mark) in enumerate((("small", "o--"), (names[1], "s-"))):
     axes[2].plot(list(known), [known[n][i] for n in known], mark, label=name)
-axes[2].set(xlabel="side of the object in pixels", ylim=(0, 1))
+axes[2].set(xlabel="side, pixels", ylim=(0, 1))
 axes[2].set_title("share right", size=14)
 axes[2].legend(loc="lower right")
 figures.show(
@@ -799,7 +799,7 @@ for side in (28, 56, 112):
     print()
 coarse = found("vit/14", 56)
 print(f"\n56 px, ViT/14: {took('vit/14', 56):4.0f} ms", end="  ")
-print(percent(scores("vit/14", 56)), end="   by size of the object: ")
+print(percent(scores("vit/14", 56)), "right; by size of the object:")
 for size in ("14", "28", "56"):
     print(
         f"{size} px {mean([r['by_size'][size] for r in coarse]):.0%}",

@@ -126,7 +126,7 @@ with torch.no_grad():
             for x in shrunk(clothes, size)
         ]
 fig, axes = plt.subplots(
-    1, 3, figsize=(7.2, 2.9), gridspec_kw={"width_ratios": [1, 1, 2]}
+    1, 3, figsize=(6.4, 2.7), gridspec_kw={"width_ratios": [1, 1, 2]}
 )
 names = "14 pixels", "enlarged"
 for ax, picture, name in zip(axes, shrunk(clothes[4:5], 14), names):

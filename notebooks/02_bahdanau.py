@@ -214,7 +214,7 @@ for (low, high), score in zip(BUCKETS[:3], fixed_curve):
 # %% tags=["held"]
 assert fixed_curve[0] - fixed_curve[2] >= 40, fixed_curve
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 failed = next(  # the first of 12 words that is not exactly right
     pair
     for pair in test
@@ -882,7 +882,7 @@ figures.show(
 #
 # Compare it with a baseline that reads nothing: *word $t$ belongs to place $t \cdot S/T$*, a straight diagonal.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 hard = {
     "all test sentences": test,
     "adjectives reversed": [p for p in test if reversed_adjectives(p)],
@@ -906,7 +906,7 @@ live_aer = rnnsearch.aer(test)
 assert live_aer <= 0.06, live_aer
 assert metrics.aer(map(diagonal, test), test) > 0.2
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 astray = Counter(
     pair.target[t]
     for pair, alpha in zip(test, rnnsearch.align(test))
@@ -1017,7 +1017,7 @@ figures.show(
 # reward (REINFORCE). A compromise: train softly, then sharpen. A temperature turns our trained model's softmax into anything between a single word and the plain mean. **Guess first:** which temperatures does it survive?
 
 
-# %%
+# %% tags=["plumbing"]
 class Tempered(nn.Module):
     """A score function, divided by a temperature."""
 
@@ -1035,7 +1035,7 @@ def at_temperature(translator, temperature):
     return replace(translator, model=model)
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 TEMPERATURES = [0.01, 0.3, 1.0, 3.0, 10.0, 100.0]
 by_heat = [at_temperature(rnnsearch, t).bleu(test[:60]) for t in TEMPERATURES]
 for t, score in zip(TEMPERATURES, by_heat):
@@ -1069,7 +1069,7 @@ figures.show(
 #
 # The three translators of the explorer: same recipe with coverage, one seed each.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 print("score      parameters    BLEU    AER")
 for kind, model in aligners.items():
     size = sum(p.numel() for p in model.model.context.parameters())
@@ -1109,7 +1109,7 @@ assert shipped_aer <= 0.015, shipped_aer
 # Is this only good for our own grammar? Take a real task of the same shape: spelling to pronunciation. The [CMU Pronouncing Dictionary](http://www.speech.cs.cmu.edu/cgi-bin/cmudict) has more than a hundred thousand English words, from real life, with all their quirks: *knight* is `N AY T`. Source: letters. Target: sounds. The same
 # classes, unchanged. The checkpoint was trained for 12,000 batches; here is its error on held-out words. A word has several right pronunciations, and the nearest one counts.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 speaker = Translator.shipped("pronunciation")
 unseen = pronunciation.pairs("test")
 unseen = unseen[:: len(unseen) // 300][:300]
@@ -1142,7 +1142,7 @@ def favourites(letters, sound):
     return [{*a[:-1].argmax(-1).tolist()} for a in speaker.align(pairs)]
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 PATTERNS = [
     ("kn", "N", "silent k"),
     ("wr", "R", "silent w"),
@@ -1256,7 +1256,7 @@ assert 0.08 < mini_error < 0.30, mini_error
 #
 # The scenes are made by the course: animals and things with known boxes, a relation, a ground. Test captions combine words that were never combined in training. Step through the words. **Before each step:** where would *you* look?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 teller = Teller.shipped()
 pictures = scenes.take(200, split="test")
 told = teller.tell([scene.picture for scene in pictures])
@@ -1349,7 +1349,7 @@ for pair in corpus.take(900, "test", seed=5):
         words = ("the", new.english[0], *pair.source[2:])
         swapped.append((pair, words))
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 before = rnnsearch.translate([pair.source for pair, _ in swapped])
 after = rnnsearch.translate([words for _, words in swapped])
 looks = torch.stack(
@@ -1389,7 +1389,7 @@ def first_word(translator, words, patch=None):
     return french.words[logits.argmax().item()]
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 back = 0
 for pair, words in swapped:
     old = rnnsearch.start([pair.source])[0].memory.annotations[:, 0]

@@ -63,9 +63,9 @@ reads, writes = ["the", "cat", "sleeps"], ["le", "chat", "dort"]
 Diagram(
     [
         *(Box(f"x{i}", word, at=(i, 1)) for i, word in enumerate(reads)),
-        *(Box(f"h{i}", f"h_{i + 1}", at=(i, 0), colour="encoder") for i in range(3)),
+        *(Box(f"h{i}", f"h{'₁₂₃'[i]}", at=(i, 0), colour="encoder") for i in range(3)),
         Box("c", "c", detail="one vector", at=(3, 0), colour="red"),
-        *(Box(f"s{i}", f"s_{i + 1}", at=(4 + i, 0), colour="decoder") for i in range(3)),
+        *(Box(f"s{i}", f"s{'₁₂₃'[i]}", at=(4 + i, 0), colour="decoder") for i in range(3)),
         *(Box(f"y{i}", word, at=(4 + i, 1)) for i, word in enumerate(writes)),
     ],
     arrows=[
@@ -245,7 +245,7 @@ print(*trace, sep="\n")
 #
 # The last word is always the end mark, written ■ here; so the model also decides when to stop. Here is a complete language model with made-up numbers. It can say nine sentences.
 
-# %%
+# %% tags=["hide-input"]
 model = {
     (): {"le": 0.55, "un": 0.44, "la": 0.01},
     ("la",): {"■": 1.0},
@@ -570,7 +570,7 @@ def gru_step(x, h, w, u, b, c):
 # %% [markdown]
 # Are they right? Take PyTorch's cells with their random weights, hand the same weights to ours, and compare. The course's library has the same cells as modules; they must agree as well.
 
-# %%
+# %% tags=["hide-input"]
 seed(0)
 x, h, memory = torch.randn(3, 5), torch.randn(3, 7), torch.randn(3, 7)
 
@@ -643,14 +643,14 @@ assert straight[100] < straight[50]
 # ## Gradients over distance, measured
 
 # %% tags=["hide-input", "fragment"]
-fig, ax = plt.subplots(figsize=(7, 3.8))
+fig, ax = plt.subplots(figsize=(6.2, 3.4))
 styles = ["-", "--", "-.", ":", (0, (6, 1, 1, 1))]
 whole = [name for name in arrives if "U = 0" not in name]
 for name, style in zip(whole, styles):
     ax.plot(arrives[name].clamp(min=1e-30), linestyle=style, label=name)
 ax.set(yscale="log", xlabel="steps back", ylabel="gradient that is left")
 ax.set_title("Fresh cells, before any training")
-ax.legend(loc="lower left", fontsize=10)
+ax.legend(loc="lower left", fontsize=11)
 figures.show(
     fig,
     alt="Five curves on a logarithmic scale. The vanilla RNN falls fastest, "
@@ -882,7 +882,7 @@ assert by_length[26, 30] < 20, by_length
 # ## The bottleneck
 
 # %% tags=["hide-input", "fragment"]
-fig, ax = plt.subplots(figsize=(7, 3.8))
+fig, ax = plt.subplots(figsize=(6.2, 3.4))
 middles = [(low + high) / 2 for low, high in BUCKETS]
 ax.axvspan(15.5, 30, color="0.92")
 ax.plot(middles, list(by_length.values()), "o-")
@@ -1014,7 +1014,7 @@ assert forced - free >= 0.1, (forced, free)
 #
 # Greedy, beam search and sampling drive the same model. Here is a beam search of our translator on a sentence of the test set, all candidates included:
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 middle = next(
     pair
     for i, pair in enumerate(test)
@@ -1032,9 +1032,6 @@ BeamTree.from_model(
     title=f"{' '.join(middle.source)}",
     caption=f"Right would be: {corpus.detokenise(list(middle.target))}",
 )
-
-# %% [markdown] tags=["notes"]
-# Go back to the start and step through. Look where the beams disagree: that is where the vector does not say enough. With K = 1 compare the log p with the best one.
 
 # %% [markdown]
 # **Sampling** does not look for the best. It draws each word with its probability, after dividing the logits by a temperature $\tau$: $p_i \propto e^{z_i/\tau}$. Cold ($\tau \to 0$) is greedy, $\tau = 1$ is the model itself, hot is chaos. For a translation you want the best. For a

@@ -346,7 +346,7 @@ for name, scores in three.items():
 # The dot product looks at *black*: it compares entry by entry, and the decoder's second entry meets the encoder's. The matrix $M$ is a dictionary between the two. The additive score has a dictionary as well ($A$), and then something more: $\tanh(2s + h - 3)$ is
 # positive only where need **and** offer are large. It is a network, so it can learn other rules too.
 #
-# In practice both sides are trained together and can agree on coordinates. Part 5 measures all three.
+# In practice both sides are trained together and can agree on coordinates. A fold in part 5 measures all three.
 #
 # One detail first. Our encoder reads both ways, so $h$ is twice as wide as $s$, and a plain dot product does not fit. The library's *dot* therefore makes the keys narrower first, with a learned matrix $K$: $s^\top (K h) / \sqrt{d_s}$. That is a bilinear score with $M = K / \sqrt{d_s}$: the same parameters, the same functions.
 # What differs is the scale, and where the matrix stands: keys are made once for a sentence, $s^\top M$ anew for every word.
@@ -730,7 +730,7 @@ Diagram(
 # | 3 scores $q_t \cdot k_i$, values $v_i$ | weights come from content, for any length | the scores of a head of width $d$ have rank ≤ $d$: not every table | rank 2 against rank 4, for width 2 |
 # | 4 heads | any number, from one shared table to one per entry | | 2 heads of width 1 and 1 of width 2, against `attention` |
 
-# %%
+# %% tags=["hide-input"]
 with torch.no_grad():
     deaf = GRUCell(3, 2)
     deaf.weight_hh[-2:], deaf.bias_hh[-2:] = 0, 0  # cannot hear the past
@@ -757,7 +757,7 @@ torch.testing.assert_close(two[..., 0].T, mix(narrow, v))  # step 3
 #
 # The paper called its model *RNNsearch*. Same corpus, same hidden width, same loss, same number of steps as the fixed-context model of part 1; one seed each. **Guess first:** BLEU for 11–15 words? Every few hundred steps we also measure the alignment error rate, AER. It is defined below: 0 is perfect, 1 is all wrong.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 watched = corpus.take(60, "valid")
 
 
@@ -1064,12 +1064,13 @@ figures.show(
 
 # %% [markdown]
 # Choosing a single word loses little. At $\tau = 100$ every context is nearly the mean of the sentence, and the translation is lost.
-#
-# ### Three scores, measured
+
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: three scores and the shipped translator, measured
 #
 # The three translators of the explorer: same recipe with coverage, one seed each.
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% tags=["deeper", "nbval-ignore-output"]
 print("score      parameters    BLEU    AER")
 for kind, model in aligners.items():
     size = sum(p.numel() for p in model.model.context.parameters())
@@ -1077,12 +1078,9 @@ for kind, model in aligners.items():
         f"{kind:9} {size:11,d} {model.bleu(test[:100]):7.1f} {error[kind]:6.3f}"
     )
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # Three ways to compare, the same softmax after them, and all three learn to align. *dot* and *bilinear* have equally many parameters and can compute the same functions (part 2); they differ in the factor $1/\sqrt{d_s}$ and in how they start. With one seed each, do not read much into the order of the three. Chapter 3 looks at the factor. The
 # additive score is bounded by its tanh, but has to hold $(T, S, D)$ numbers on the way.
-
-# %% [markdown] tags=["deeper"]
-# ### Dig deeper: the shipped translator
 #
 # The checkpoint that comes with the course had more time: sentences of up to 32 words, several times as many steps (`training/translators.py`), and while it trained a quarter of the words $y_{t-1}$ were hidden from it (*word dropout*, [Bowman et al. 2016](https://arxiv.org/abs/1511.06349)). It has coverage as well. Its twin with a fixed context has neither, since both concern attention.
 
@@ -1739,8 +1737,8 @@ check("02.8", context_stays)
 # 4. **Much of the alignment is learned from the next word alone.** A coverage penalty lowered the error rate further (three seeds). α says which vector was read, not why.
 # 5. **A GRU's state is a weighted sum, and its weights fade.** Four changes lead from there to causal multi-head self-attention.
 
-# %% [markdown]
-# ### Shapes and costs
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: shapes and costs
 #
 # One sentence of $S$ source and $T$ target words, annotations of width $d_h$, states of width $d_s$, width $D$ inside the additive score:
 #
@@ -1754,7 +1752,8 @@ check("02.8", context_stays)
 # | weights $\alpha$ | $(T, S)$ | 0 | $O(TS)$ |
 # | contexts $c$ | $(T, d_h)$ | 0 | $2TSd_h$ |
 # | fixed context | $(d_h,)$ | 0 | 0 |
-#
+
+# %% [markdown]
 # ### Test yourself
 
 # %% tags=["slide", "hide-input"]

@@ -458,7 +458,7 @@ def our_step(model, h, s, y):
     return s, alpha, model.out(read)  # (1, H), (1, S), (1, V)
 
 
-# %%
+# %% tags=["hide-input"]
 additive = aligners["additive"]
 with torch.no_grad():
     model = additive.model.eval()
@@ -620,7 +620,7 @@ print("weights in the last state, first entry:", w[0, -1])
 # Equal. Read it as attention: $w$ are the weights, the $n_i$ are the values, and nobody sees the future. Each entry of the state has its own table of weights, so a GRU of width 2 is attention with **2 heads of width 1**. The
 # library's `attention` can play the GRU if we hand it $\log w$ as a bias. (The weights add up to 1 once $h_0$ gets its share $\prod_j z_j$, so a zero candidate stands in front.)
 
-# %%
+# %% tags=["hide-input"]
 with torch.no_grad():
     T, H = n.shape
     of_start = z.cumprod(dim=0).T.unsqueeze(-1)  # (H, T, 1): h_0's share

@@ -199,27 +199,27 @@ def bytes_of_a_tensor(layers, kv_heads, head_width, context, batch, item):
     return shape.numel() * item
 
 
-# 10.7 block_bytes(m, n, d) -----------------------------------------------------------------------
+# 10.8 block_bytes(m, n, d) -----------------------------------------------------------------------
 
 
-@hand("10.7")
+@hand("10.8")
 def block_by_adding(m, n, d):
     return 4 * sum((m * d, n * d, n * d, m * d, m * n, m, m))
 
 
-@hand("10.7")
+@hand("10.8")
 def block_in_numpy(m, n, d):
     arrays = [(m, d), (m, d), (n, d), (n, d), (m, n), (m,), (m,)]
     return int(sum(np.prod(shape) for shape in arrays)) * np.dtype(np.float32).itemsize
 
 
-@hand("10.7")
+@hand("10.8")
 class Block:
     def __call__(self, m, n, d):
         return 8 * d * (m + n) + 4 * m * (n + 2)
 
 
-@hand("10.7")
+@hand("10.8")
 def block_of_tensors(m, n, d):
     shapes = [(m, d), (m, d), (n, d), (n, d), (m, n), (m, 2)]
     return sum(torch.Size(shape).numel() for shape in shapes) * torch.float32.itemsize

@@ -178,7 +178,7 @@ class Exercise:
             mistake = self._run(answer, verdict)
             if mistake is not None:
                 draft(values())
-                cause = self._cause(answer)
+                cause = self._cause_or_nothing(answer)
                 likely = mistake.likely or ("" if cause else unused(answer.function))
                 if cause and self.repaired is None:
                     likely = ""  # the cause says it all
@@ -216,6 +216,14 @@ class Exercise:
             return None
         expected = self.reference(*last.given)
         return None if close(last.seen, expected) else tables(last.seen, expected)
+
+    def _cause_or_nothing(self, answer: Answer) -> str:
+        """A search that stumbles finds nothing; what was seen stands anyway."""
+        try:
+            return self._cause(answer)
+        except Exception:
+            self.repaired = None
+            return ""
 
     def _cause(self, answer: Answer) -> str:
         """The words for what is wrong with the answer, if that can be told for certain.

@@ -30,6 +30,10 @@ _FORBIDDEN = {
     "open", "exec", "eval", "compile", "__import__", "input", "system", "remove", "unlink",
     "rmtree", "rename", "write", "save", "load", "setattr", "delattr", "globals", "run",
 }  # fmt: skip
+_OUTSIDE = {
+    "os", "sys", "subprocess", "shutil", "pathlib", "ctypes", "signal", "gc", "builtins", "time",
+    "threading", "contextlib", "suppress",
+}  # fmt: skip
 _TWINS = {a: {b for x, y in INSTEAD for a_, b in ((x, y), (y, x)) if a_ == a}
           for pair in INSTEAD for a in pair}  # fmt: skip
 _REDUCE = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "prod", "norm", "var", "std")
@@ -110,13 +114,18 @@ class Code:
 def harmless(tree: ast.AST) -> bool:
     """Nothing but arithmetic, so that a changed copy of it may run."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.Await):
+        # What is deleted or set outside the function stays so, and a `try` can swallow the stop.
+        if isinstance(
+            node, ast.Global | ast.Nonlocal | ast.Yield | ast.Await | ast.Delete | ast.Try
+        ):
+            return False
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             return False
         if isinstance(node, ast.Call) and label(node) in _FORBIDDEN:
             return False
         if isinstance(node, ast.Attribute | ast.Name):
             name = node.attr if isinstance(node, ast.Attribute) else node.id
-            if name in ("os", "sys", "subprocess", "shutil", "pathlib", "ctypes", "signal", "gc"):
+            if name in _OUTSIDE:
                 return False
     return True
 

@@ -228,6 +228,8 @@ def an_overflow_skips_the_step(answer: Answer) -> None:
         answer.must_match(
             weight, gradient, scale, rate, likely="One bad number, and the weight stays as it was."
         )
+    weight, gradient, scale, rate = scaled_case(3)
+    answer.must_match(weight, torch.full_like(gradient, torch.inf), scale, rate)
 
 
 @scaled_step.property

@@ -15,7 +15,7 @@ from attnlab.checks.ch07_suspects import (
     SPANS,
     UTILISATION,
 )
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -333,7 +333,10 @@ utilisation = Exercise(
 
 @utilisation.property
 def a_card_at_its_peak_is_used_wholly(answer: Answer) -> None:
-    seen = float(answer(1e6, 1e7, 60.0, 1e12))
+    share = answer(1e6, 1e7, 60.0, 1e12)
+    if isinstance(share, Tensor) and share.ndim:
+        raise Mistake(f"`my_utilisation` returned {a_kind_of(share)}, expected one number.")
+    seen = float(share)
     if abs(seen - 1) > 1e-4:
         raise Mistake(
             f"6 · 10¹³ operations in 60 seconds are 10¹² a second, the peak: share 1, not "

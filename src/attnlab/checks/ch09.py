@@ -102,6 +102,8 @@ def the_right_pairs_may_meet(answer: Answer) -> None:
 def for_any_shift_and_shape(answer: Answer) -> None:
     answer.must_match(15, 10, 5, 3)
     answer.must_match(6, 9, 3, 2)
+    answer.must_match(16, 8, 4, 1)
+    answer.must_match(6, 18, 3, 1)
 
 
 @mask_by_hand.draws

@@ -209,7 +209,7 @@ assert mean_of(scratch)[0] <= commonest, scratch
 assert mean_of(scratch)[-1] >= 85, scratch
 
 # %% [markdown]
-# With a thousand labels it works. With sixteen it is worse than always saying the commonest kind: nearly every noun of the test is a stranger. Labels are dear. Plain sentences are free, and they tell a lot about nouns: what is *read*, what is *eaten*, what *walks*. So: **how can a model learn from text alone?**
+# With a thousand labels it works. With sixteen it is worse than always saying the commonest kind: sixteen sentences can name few of the nouns. Labels are dear. Plain sentences are free, and they tell a lot about nouns: what is *read*, what is *eaten*, what *walks*. So: **how can a model learn from text alone?**
 
 # %% [markdown]
 # ## 2 · By hand
@@ -234,7 +234,7 @@ t5_mask[:, :S] = True  # everybody sees the source
 t5_mask[S:, S:] = torch.ones(T, T).tril().bool()  # and the past of the target
 
 # %% tags=["slide", "hide-input"]
-fig, axes = plt.subplots(1, 3, figsize=(8, 2.9), width_ratios=[5, 5, 9])
+fig, axes = plt.subplots(1, 3, figsize=(6.4, 2.7), width_ratios=[5, 5, 9])
 for ax, name, mask in zip(
     axes, ("GPT", "BERT", "T5"), (gpt_mask, bert_mask, t5_mask)
 ):
@@ -243,9 +243,9 @@ for ax, name, mask in zip(
     ax.set_yticks(torch.arange(len(mask) + 1) - 0.5, [])
     ax.grid(color="white", linewidth=1.5)
     ax.set_title(name)
-axes[2].set_xlabel("source        target", fontsize=11)
-axes[0].set_ylabel("query", fontsize=11)
-axes[0].set_xlabel("key", fontsize=11)
+axes[2].set_xlabel("source     target")
+axes[0].set_ylabel("query")
+axes[0].set_xlabel("key")
 figures.show(
     fig,
     alt="Three masks: a lower triangle for GPT, a full square for BERT, and for T5 a full square for the source, a full block from target to source and a triangle within the target.",
@@ -276,7 +276,7 @@ for name, mask in (("GPT", gpt_mask), ("BERT", bert_mask), ("T5", t5_mask)):
 # | sat | yes | 0.86 | *green*, a random word | sat |
 # | down | yes | 0.97 | down | down |
 #
-# Below 0.8: the mark. Below 0.9: a random word. Else: unchanged, and asked all the same. A model that saw only marks would have nothing to say about words, and after pre-training it never sees a mark again. In front of every text stands **[CLS]**, a token without a word: its vector is free to stand for the whole sentence.
+# Below 0.8: the mark. Below 0.9: a random word. Else: unchanged, and asked all the same. A model that was asked at marks only need not say anything about words, and after pre-training it never sees a mark again. In front of every text stands **[CLS]**, a token without a word: its vector is free to stand for the whole sentence.
 #
 # ### T5 hides spans
 #
@@ -289,7 +289,7 @@ read_by_encoder, told_by_decoder = corruption.spans(words, gone)
 print("encoder reads: ", *read_by_encoder)
 print("decoder writes:", *told_by_decoder)
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## Three ways to ask
 #
 # | | reads | must say |
@@ -316,7 +316,7 @@ ModelTree(
 )
 
 # %% [markdown] tags=["notes"]
-# Show the closed ones alone: nearly all on the right, between 2020 and 2023. Then the open ones. BERT's branch never died: it works in search and retrieval, and ModernBERT is from 2024.
+# Show the closed ones alone: in our choice all are decoders, from 2020 to 2023. Then the open ones. BERT's branch goes on: ModernBERT is from 2024.
 
 # %% tags=["hide-input"]
 later = [model for model in TREE if model.year > 2020]
@@ -329,8 +329,46 @@ assert len([m for m in later if m.branch == "decoder"]) > len(later) / 2
 assert abs(len(TREE) - 40) <= 2
 
 # %% [markdown]
-# Our choice leans to models that people talk about, so the counts say little about the rest. Of these, most are decoders: one stack, one loss, every task written as text.
-#
+# Our choice leans to models that people talk about, so the counts say little about the rest. Of these, most are decoders: one stack, one loss, every task written as text. How large did they get? Hover: each point is a model of the tree whose makers say its size.
+
+# %% tags=["hide-input"]
+fig = go.Figure()
+for branch, ink, mark in zip(
+    BRANCHES, ("blue", "green", "orange"), ("circle", "square", "diamond")
+):
+    here = [m for m in TREE if m.branch == branch and m.size]
+    fig.add_scatter(
+        x=[m.year for m in here],
+        y=[m.size for m in here],
+        text=[
+            f"{m.name}, {m.maker} {m.year}: {m.size:g} billion" for m in here
+        ],
+        mode="markers",
+        name=branch,
+        marker_color=palette.colour(ink),
+        marker_symbol=mark,
+        marker_size=9,
+    )
+decades = [0.01, 0.1, 1, 10, 100, 1000]
+fig.update_layout(
+    xaxis_dtick=1,
+    yaxis={
+        "type": "log",
+        "title": "billion parameters",
+        "tickvals": decades,
+        "ticktext": [f"{d:g}" for d in decades],
+    },
+    legend={"y": 1.02, "yanchor": "bottom"},
+)
+figures.interactive(
+    fig,
+    title="Model sizes over the years",
+    alt="Parameters of the tree's models by year on a logarithmic scale: from some hundred million in 2018 to some hundred billion from 2020 on, with small models in every year.",
+    caption="The largest model of each report. Models of many experts count all their weights, though only some work for each token.",
+    shape=0.45,
+)
+
+# %% [markdown]
 # ### What a training costs
 #
 # A weight takes part in one multiplication and one addition for each token, and twice as many on the way back: $C \approx 6\,N D$ operations for $N$ parameters and $D$ tokens ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
@@ -345,14 +383,14 @@ ScalingCalculator(
     count=4096,
     utilisation=0.3,
     title="What a training costs",
-    caption="6ND counts useful operations; real runs reach a part of the peak. Memory: weights, gradients and Adam's two moments, 16 bytes each, without activations.",
+    caption="6ND counts useful operations; real runs reach a part of the peak. Memory: 16 bytes a parameter for weights, gradients and Adam's two moments, without activations.",
 )
 
 # %% [markdown] tags=["notes"]
 # Gopher on 4,096 chips: drag the share of the peak until it says 38 days. Then our own largest model on one T4: milliseconds. Then GPT-3 on one A100.
 
 # %% [markdown]
-# A price that goes round in lectures is \$3,768,320. It is Gopher's, a product of three numbers, of which the report ([Rae et al. 2021](https://arxiv.org/abs/2112.11446), appendix on energy) gives two:
+# A price that goes round in lectures is \$3,768,320. It is Gopher's, not GPT-3's: a product of three numbers, of which the report ([Rae et al. 2021](https://arxiv.org/abs/2112.11446)) gives two, the chips and the hours:
 
 # %%
 chips, hours = 4096, 920
@@ -498,7 +536,7 @@ print("the king reads a …", [source.words[i] for i in best])
 assert filled >= 2 * always, (filled, always)
 
 # %% [markdown]
-# Many holes have several good answers, so 100 % is out of reach for anybody. Nobody told it what can be read.
+# Many holes have several good answers, so 100 % is out of reach for anybody. Nobody told it what can be read; not all five guesses can be.
 #
 # ### T5: every task is text
 #
@@ -553,7 +591,7 @@ for prefix in ("translate:", "summarise:", "negated?"):
 assert min(exact.values()) >= 0.5, exact
 
 # %% [markdown]
-# One set of weights, three jobs. Swap the prefix, and the same sentence gets another answer. Translating is the hardest, and had a third of the lessons.
+# One set of weights, three jobs. Swap the prefix, and the same sentence gets another answer. Translating is the hardest of the three here, and had only a third of the lessons. (One seed.)
 #
 # ### From word vectors to contextual vectors
 #
@@ -657,14 +695,17 @@ assert gains[0] >= 10, gains
 assert gains[-1] < gains[1], gains
 assert abs(mean_of(frozen)[0] - mean_of(tuned)[0]) < 12, ways
 assert mean_of(frozen)[-1] < mean_of(tuned)[-1] - 10, ways
+assert max(gains) == gains[1], gains
+assert mean_of(tuned)[0] < commonest + 5, ways
+assert mean_of(scratch)[-1] > mean_of(frozen)[-1], ways
 
 # %% [markdown] tags=["notes"]
-# Labels are dear, text is cheap. Frozen features are one matrix away from an answer and cannot be spoiled by sixteen examples; fine-tuning can adapt them.
+# Labels are dear, text is cheap. Frozen features are one matrix away from an answer; fine-tuning can adapt them. Be honest about 16 labels: both are no better than always saying the commonest kind.
 
 # %% [markdown]
-# Filling holes taught the encoder which words behave alike, so labels for a handful of nouns carry over to their neighbours. **Frozen** features are as good as fine-tuned ones while labels are few, and fall behind later: a single matrix can only read what is already there. With a thousand labels the fresh encoder has met every noun, and the gap narrows.
+# Pre-training helps at all three counts, most at 128 labels. With sixteen it lifts the encoder from far below *always the commonest kind* (38 %, printed in part 1) to about as good, no more. A likely reason for the gain: words that fill the same holes get similar vectors, so labels for some nouns carry over to others. **Frozen** features are as good as fine-tuned ones with sixteen labels, and fall behind later: one matrix can only read what is already there. With a thousand labels the fresh encoder overtakes the frozen one.
 #
-# One warning. We chose this task after two others, of other sizes, had shown no gain at all: pre-training *can* be worth much when labels are few and the task asks for what filling holes teaches. The figure does not say that it always is.
+# One task, and one that asks for what filling holes teaches: pre-training *can* be worth much when labels are few. The figure does not say that it always is.
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: [CLS] or the mean, and what the real ones read
@@ -701,7 +742,9 @@ for where in ("mean", "[CLS]"):
 #
 # `b4 e1 a0 b4 f2 e?`
 #
-# A new code in every prompt. Can a model answer for a code it has *never* seen, without training?
+# A new code in every prompt: 46,656 are possible, and a tenth is never trained on.
+#
+# Can a model answer for a code it has *never* seen, while no weight changes? After how many examples?
 
 
 # %% tags=["plumbing", "nbval-ignore-output"]
@@ -757,10 +800,10 @@ for run in recorded["codes"]:
 assert in_context.LETTERS == 6
 
 # %% [markdown] tags=["notes"]
-# It does not learn the code in its weights: those never change here. It has learned to look things up. Shuffle the digits among the examples and it fails: it believes its prompt.
+# It does not learn the code in its weights: those never change here. It has learned to look things up. Shuffle the digits among the examples and it is mostly wrong: it believes its prompt.
 
 # %% [markdown]
-# It has learned to *look up*: the answer to `e?` stands after the earlier `e`. Shuffle the digits among the examples, and it is wrong accordingly. Which head does that?
+# It has learned to *look up*: the answer to `e?` stands after the earlier `e`. Shuffle the digits among the examples, and it is mostly wrong. Which head could do that?
 #
 # ### Induction heads
 #
@@ -785,7 +828,7 @@ maps = two.maps(again)  # (layers, B, H, L, L)
 induction = in_context.induction_scores(maps, period)  # (layers, H)
 previous = in_context.previous_scores(maps)
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 layer, head = divmod(int(induction.argmax()), induction.shape[1])
 names = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef"
 HeadGrid(
@@ -800,11 +843,26 @@ HeadGrid(
     head=head,
     query=period + 3,
     title="Find the induction head",
-    caption="Fourteen letters, then the same fourteen. Layer 0 looks one back; a head of layer 1 looks at what came after the last time.",
+    caption="Fourteen letters, then the same fourteen. Which head of layer 0 weighs the letter before? Which of layer 1 weighs what came after the last time?",
+)
+
+# %% tags=["slide", "slides-only", "hide-input", "nbval-ignore-output"]
+back = int(previous[0].argmax())  # the best previous-token head of layer 0
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.4))
+for ax, n, h, title in (
+    (axes[0], 0, back, f"0.{back}: one back"),
+    (axes[1], layer, head, f"{layer}.{head}: after the last time"),
+):
+    figures.heatmap(ax, maps[n, 0, h], title=title, law="weights", numbers=False)  # fmt: skip
+    ax.set_xticks([])
+    ax.set_yticks([])
+figures.show(
+    fig,
+    alt="Attention of two heads on fourteen letters said twice: a head of layer 0 weighs the letter before, a head of layer 1 the letter that came after the last time.",
 )
 
 # %% [markdown] tags=["notes"]
-# Click through layer 0: some heads look one token back. Layer 1: the stripe thirteen places back is the induction head. Why thirteen and not fourteen? It wants the token *after* the last time.
+# Fourteen letters, then the same again. Left, a head of layer 0 weighs the letter before. Right, the stripe thirteen places back is the induction head. Why thirteen and not fourteen? It wants the letter *after* the last time. The page has all eight heads to click through.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 fig, (left, right_) = plt.subplots(1, 2, figsize=(8, 3.1))
@@ -823,7 +881,7 @@ left.legend()
 figures.show(
     fig,
     alt="Two panels over training steps, three seeds each. With two layers the loss stays high, then falls within some dozens of steps, just when the induction score rises; with one layer neither happens.",
-    caption="The cliff in the loss is the head coming into being. Three seeds each, recorded by training/in_context.py.",
+    caption="The loss falls in the same steps in which the score rises. Three seeds each, recorded by training/in_context.py.",
 )
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -844,7 +902,7 @@ assert min(best_of[2]) >= 0.4, best_of
 assert max(best_of[1]) <= 0.1, best_of
 
 # %% [markdown]
-# One layer cannot know what stood before a key: nobody has written it down. Two layers find the trick by themselves, and suddenly. In exercise 7.4 you set the two heads by hand.
+# With one layer of attention a key holds its own token and place, not the token before it: nobody has written it down, and in our three runs no head found another way. Two layers found the trick in all three, and within few steps. In exercise 7.4 you set the two heads by hand.
 #
 # ### Scaling: predict before you pay
 #
@@ -875,12 +933,12 @@ for _ in range(100):  # other seeds might have come up: a bootstrap
     again_ = fit_law(N[small].flatten(), D[small].flatten(), drawn)
     guesses.append(again_(N[-1], D[-1]))
 guesses = torch.stack(guesses)  # (100, amounts)
-low, high = guesses.quantile(0.025, dim=0), guesses.quantile(0.975, dim=0)
+seeds_low, seeds_high = guesses.quantile(torch.tensor([0.025, 0.975]).double(), dim=0)  # fmt: skip
 predicted, truth = law(N[-1], D[-1]), losses[-1].mean(-1)
 # A rehearsal: the same prediction, one size earlier. How wrong was it?
 rehearsed = fit_law(N[:-2].flatten(), D[:-2].flatten(), losses[:-2].mean(-1).flatten())  # fmt: skip
 miss = (rehearsed(N[-2], D[-2]) - losses[-2].mean(-1)).abs()
-low, high = low - miss, high + miss
+low, high = seeds_low - miss, seeds_high + miss
 
 # %% tags=["slide", "hide-input"]
 fig = go.Figure()
@@ -916,28 +974,37 @@ for i, n in enumerate(sizes):
         text=[f"the law at N = {n:,}"] * len(fine),
     )
 fig.update_layout(
-    xaxis_type="log", xaxis_title="letters read, D", yaxis_title="held-out loss (nats a letter)",
-)  # fmt: skip
+    xaxis={
+        "type": "log",
+        "title": "letters read, D",
+        "tickvals": amounts,
+        "ticktext": [f"{d:,}" for d in amounts],
+    },
+    yaxis_title="held-out loss (nats)",
+    legend={"y": 1.02, "yanchor": "bottom"},
+)
 figures.interactive(
     fig,
     title="A law of our own",
     alt="Held-out loss of six model sizes against the letters read, with the curves of a law fitted to the five smaller ones; the curve of the largest is a prediction.",
-    caption="Hover for the seeds. Thick line: predicted before looking; diamonds: what the largest size then did.",
+    caption="Hover for the seeds. Thick line: predicted from the five smaller sizes alone; diamonds: what the largest did.",
 )
 
 # %% tags=["hide-input"]
 print("largest size, held out:")
-for d, p, lo, hi, t, s in zip(
-    amounts, predicted, low, high, truth, losses[-1]
-):
-    inside = "inside" if lo <= t <= hi else "outside"
-    print(f"D = {d:9,}: predicted {p:.2f} ({lo:.2f} to {hi:.2f}), came {t:.2f} (seeds {s.min():.2f} to {s.max():.2f}): {inside}")  # fmt: skip
+for i, d in enumerate(amounts):
+    came, runs = truth[i], losses[-1, i]
+    print(f"D = {d:7,}: predicted {predicted[i]:.2f}, came {came:.3f} (seeds {runs.min():.2f} to {runs.max():.2f})")  # fmt: skip
+    for name, lo, hi in (("seeds alone", seeds_low, seeds_high), ("seeds + rehearsal", low, high)):  # fmt: skip
+        inside = "inside" if lo[i] <= came <= hi[i] else "outside"
+        print(f"    {name:18} {lo[i]:.3f} to {hi[i]:.3f}: {inside}")
 
 # %% tags=["held"]
 assert ((low <= truth) & (truth <= high)).all(), (low, truth, high)
+assert ((seeds_low <= truth) & (truth <= seeds_high)).tolist() == [True, False, True]  # fmt: skip
 
 # %% [markdown]
-# The bar adds up two doubts: other seeds might have come up (a bootstrap), and the law may have the wrong form. For the second there is a *rehearsal*: the same prediction one size earlier, and how far it missed. The largest size came out inside its bar at all three amounts. What carries over is the method: fit small runs, write the prediction down, then pay. The exponents do not: ours come from letters and from models that had hardly begun.
+# The bar adds up two doubts: other seeds might have come up (a bootstrap), and the law may have the wrong form. For the second there is a *rehearsal*: the same prediction one size earlier, and how far it missed. **We added the rehearsal after a first look.** By the seeds alone the middle amount, D = 92,160, lies outside, by a hair; with the rehearsal all three lie inside. A bar widened after the fact proves less than one written down before. What carries over is the method: fit small runs, write the prediction *and its bar* down, then pay. The numbers do not: ours come from letters, and from small models that read little. The printed floor $E$ near 0 cannot be right (nobody knows the next letter for sure): five sizes do not pin it down.
 #
 # | law | says | measured on |
 # |---|---|---|
@@ -951,7 +1018,7 @@ assert ((low <= truth) & (truth <= high)).all(), (low, truth, high)
 # %% [markdown]
 # ### Emergence, and what a threshold hides
 #
-# Some abilities seem to appear all at once when models grow ([Wei et al. 2022](https://arxiv.org/abs/2206.07682)). [Schaeffer et al. 2023](https://arxiv.org/abs/2304.15004) answer: look at the yardstick. Six of our sizes learned to say eight letters backwards. Left, an answer counts if *all eight* letters are right. Right, the same models by the log-likelihood of the right answer.
+# Some abilities seem to appear all at once when models grow ([Wei et al. 2022](https://arxiv.org/abs/2206.07682)). [Schaeffer et al. 2023](https://arxiv.org/abs/2304.15004) answer: look at the yardstick. Six sizes learned to say eight letters backwards (one learning rate for all; with the first one we tried, smaller for wider models, the wide ones fell behind). Left, an answer counts if *all eight* letters are right. Right, the same models by the log-likelihood of the right answer.
 
 # %% tags=["slide", "hide-input"]
 emergence = json.loads(assets.find("data/emergence.json").read_text())
@@ -991,6 +1058,7 @@ print("all eight right      ", *(f"{v:7.2f}" for v in whole.mean(1)))
 assert (
     nats.mean(1)[:2].min() > nats.mean(1)[2:4].max() > nats.mean(1)[4:].max()
 )
+assert (nats.mean(1).diff() < 0).all(), nats
 assert (whole.mean(1)[:2] < 0.05).all(), whole
 assert whole.mean(1)[-1] > 0.5, whole
 
@@ -998,7 +1066,7 @@ assert whole.mean(1)[-1] > 0.5, whole
 # A letter right with probability p is eight letters right with about p to the eighth. A smooth p becomes a jump. Schaeffer et al. do not say that nothing ever changes abruptly (look at the induction head over *time*!), but that the yardstick must be ruled out first.
 
 # %% [markdown]
-# Nothing jumped (and luck is large: one seed of 14,496 parameters is far ahead of its sisters). A letter that is right with probability $p$ makes eight letters right with about $p^8$, and a power of eight turns a steady gain into a leap (the third row of the table against the fourth; they would agree if the letters were independent). So before you call an ability emergent, look at a yardstick without a threshold. It does not follow that nothing ever comes suddenly: the induction heads above did, over training *time*.
+# By the log-likelihood the mean rises with every size, from the smallest on (luck is large: one seed of 14,496 parameters is far ahead of its sisters). A letter that is right with probability $p$ makes eight letters right with about $p^8$, and a power of eight turns a steady gain into a leap (the third row of the table against the fourth; they would agree if the letters were independent). So before you call an ability emergent, look at a yardstick without a threshold. It does not follow that nothing ever comes suddenly: the induction heads above did, over training *time*.
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: what the paper reported, and how the models grew
@@ -1042,7 +1110,7 @@ print(f"big:  {3.5 * 24 * 3600 * 8 * 9.5e12:.1e} (3.5 days)")
 # | Luong et al. 2015 | multi-task | 93.0 |
 # | Dyer et al. 2016 | generative | 93.3 |
 #
-# Not the best, but good, with a model that nobody had adapted to trees.
+# Not the best, but good, with a model made for translation and hardly tuned to trees.
 #
 # From base to Gopher the block hardly changed. A stack of $n$ blocks has about $12\,nE^2$ numbers, and $16\,nE^2$ where it also reads an encoder, plus the table of words:
 
@@ -1053,12 +1121,12 @@ FAMOUS = {  # encoder, decoder blocks, width, heads, words, published (million),
     "GPT (2018)": (12, 0, 768, 12, 40_478, 117, "7,000 books", "not in the paper"),
     "BERT-base (2018)": (12, 0, 768, 12, 30_522, 110, "3.3 B words", "4 Cloud TPUs, 4 days"),
     "BERT-large (2018)": (24, 0, 1024, 16, 30_522, 340, "3.3 B words", "16 Cloud TPUs, 4 days"),
-    "RoBERTa (2019)": (24, 0, 1024, 16, 50_265, 355, "160 GB", "1,024 × V100, about 1 day"),
-    "XLNet-large (2019)": (24, 0, 1024, 16, 32_000, 340, "126 GB (v1)", "512 × TPU v3, 2.5 days (v1)"),
+    "RoBERTa (2019)": (24, 0, 1024, 16, 50_265, 355, "160 GB", "1,024 × V100, 1 day a 100 k steps (of 500 k)"),
+    "XLNet-large (2019)": (24, 0, 1024, 16, 32_000, 340, "33 B pieces", "512 × TPU v3, 5.5 days"),
     "GPT-2 (2019)": (48, 0, 1600, 25, 50_257, 1_542, "40 GB", "not in the paper"),
-    "Megatron (2019)": (72, 0, 3072, 32, 51_200, 8_300, "174 GB", "512 × V100, about 9 days"),
+    "Megatron (2019)": (72, 0, 3072, 24, 51_200, 8_300, "174 GB", "512 × V100, about 9 days"),
     "T5-base (2019)": (12, 12, 768, 12, 32_128, 220, "750 GB", "TPU v3 pods"),
-    "Turing-NLG (2020)": (78, 0, 4256, 28, 50_257, 17_000, "not told", "256 × V100"),
+    "Turing-NLG (2020)": (78, 0, 4256, 28, 50_257, 17_000, "as Megatron", "256 × V100"),
     "GPT-3 (2020)": (96, 0, 12_288, 96, 50_257, 175_000, "300 B tokens", "V100 cluster"),
     "Gopher (2021)": (80, 0, 16_384, 128, 32_000, 280_000, "300 B tokens", "4,096 × TPU v3, 38 days"),
 }  # fmt: skip
@@ -1074,7 +1142,7 @@ print(f"Gopher with 13 instead of 12: {(13 * 80 * 16_384**2 + 32_000 * 16_384) /
 print(f"Gopher / base: {280_000 / 65:,.0f} times")
 
 # %% [markdown] tags=["deeper"]
-# All within a few percent but for Gopher, whose relative positions (as in [Transformer-XL](https://arxiv.org/abs/1901.02860)) add one more matrix to each block: with $13\,nE^2$ the formula gives 280 billion. Data and hardware as the papers or their announcements give them; XLNet's changed from its first version to its second. The rule has its limits: the largest T5 widens the network to 64 times $E$ and attention to 16 times.
+# All within a few percent but for Gopher, whose relative positions (as in [Transformer-XL](https://arxiv.org/abs/1901.02860)) add one more matrix to each block: with $13\,nE^2$ the formula gives 280 billion. Data and hardware as the papers or their announcements give them. XLNet's size is BERT-large's, as its paper says; Megatron's days are its 300,000 steps at the reported 2.1 days for 68,507; T-NLG read the kind of text that Megatron read. The rule has its limits: the largest T5 widens the network to 64 times $E$ and attention to 16 times.
 
 # %% [markdown]
 # ### Where it went
@@ -1084,12 +1152,14 @@ print(f"Gopher / base: {280_000 / 65:,.0f} times")
 # | language | LSTM | [BERT](https://arxiv.org/abs/1810.04805), [GPT](https://arxiv.org/abs/2005.14165) | pieces of words |
 # | pictures | CNN | [ViT](https://arxiv.org/abs/2010.11929) (chapter 8) | patches |
 # | speech | HMM, then LSTM with CTC | [Conformer](https://arxiv.org/abs/2005.08100), [Whisper](https://arxiv.org/abs/2212.04356) | frames of a spectrogram |
-# | control and games | Q-learning with CNNs | [Decision Transformer](https://arxiv.org/abs/2106.01345), [Gato](https://arxiv.org/abs/2205.06175) | return, state, action |
-# | robots | one controller a task | [RT-1](https://arxiv.org/abs/2212.06817) | camera patches, commands |
-# | proteins | alignment statistics | [ESM](https://www.pnas.org/doi/10.1073/pnas.2016239118), [AlphaFold 2](https://www.nature.com/articles/s41586-021-03819-2) | amino acids |
+# | control and games | Q-learning with CNNs | [Decision Transformer](https://arxiv.org/abs/2106.01345), [Gato](https://arxiv.org/abs/2205.06175) | return, state, action; Gato: all it sees and does |
+# | robots | mostly one policy a task | [RT-1](https://arxiv.org/abs/2212.06817) | features of a CNN; the actions are tokens, too |
+# | proteins | statistics of alignments | [ESM](https://www.pnas.org/doi/10.1073/pnas.2016239118), [AlphaFold 2](https://www.nature.com/articles/s41586-021-03819-2) | amino acids |
 # | graphs | message passing | [Graphormer](https://arxiv.org/abs/2106.05234) | nodes; edges as a bias |
 #
-# Not all of it is size. Chinchilla beat Gopher with a quarter of the parameters and more text; [phi-1](https://arxiv.org/abs/2306.11644) is small and reads textbook-like text; DeepSeek-V3 uses a twentieth of its weights for each token. **Data quality and architecture** (chapter 10) move the law's constants.
+# *Before* is a rough word for each field, and in most of them the old ways live on.
+#
+# Not all of it is size. Chinchilla beat Gopher with a quarter of the parameters and more text; [phi-1](https://arxiv.org/abs/2306.11644), 1.3 billion parameters, reads text chosen or written to be like a textbook; [DeepSeek-V3](https://arxiv.org/abs/2412.19437) uses 37 of its 671 billion weights for each token. **Data quality and architecture** (chapter 10) count as well.
 #
 # ### Sound as tokens
 #
@@ -1120,7 +1190,7 @@ Chopper(
 # Time runs to the right. Patch 16: a token is a piece of a note. Patch 64: four tokens for four seconds.
 
 # %% [markdown]
-# Three sentences on speech. *CTC* ([Graves et al. 2006](https://www.cs.toronto.edu/~graves/icml_2006.pdf)) lets a model say a letter or nothing at every frame and adds up all ways of saying the same text, so nobody has to mark where a letter begins. *Conformer* ([Gulati et al. 2020](https://arxiv.org/abs/2005.08100)) puts a convolution beside attention in each block: neighbours by convolution, the far by attention. *Whisper* is the plain encoder–decoder of chapter 6 on a spectrogram, with 680,000 hours of labelled sound.
+# Three sentences on speech. *CTC* ([Graves et al. 2006](https://www.cs.toronto.edu/~graves/icml_2006.pdf)) lets a model say a letter or nothing at every frame and adds up all ways of saying the same text, so nobody has to mark where a letter begins. *Conformer* ([Gulati et al. 2020](https://arxiv.org/abs/2005.08100)) puts a convolution after attention in each block: neighbours by convolution, the far by attention. *Whisper* is an encoder–decoder as in chapter 6 on a spectrogram, trained on 680,000 hours of sound with its text.
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -1152,7 +1222,10 @@ assert gap > 0.3, gap
 #
 # Heat makes draws more *varied*. Does that make them better? Draw letters from our GPT, and look at both numbers under the bars: diversity and quality. Then cut with top-p 0.8.
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Does heat make it better?
+
+# %% tags=["fragment", "hide-input"]
 contexts = ["ROMEO:\nWhat is th", "ROMEO:\nWhat is ", "KING RICHARD", "O, q"]
 with torch.no_grad():
     after = torch.stack(
@@ -1224,11 +1297,11 @@ assert plain_[0][1] < plain_[3][1] < plain_[5][1]
 assert curves["with top-p 0.8"][5][0] > plain_[5][0]
 
 # %% [markdown]
-# Both move, always. Heat does not add ideas: it hands probability to what the model holds unlikely. A *real word* is a crude yardstick for quality, and one letter model says nothing about poets. But whoever praises heat must show the other axis as well.
+# In our letter model both move, along every curve. Heat does not add ideas: it hands probability to what the model holds unlikely. A *real word* is a crude yardstick for quality, and one letter model says nothing about poets. But whoever praises heat must show the other axis as well.
 #
 # ### "Bigger is always better"
 #
-# With the same number of letters, larger was better above, but for luck. But compute is what one pays. Give every size the same $C = 6ND$: the large ones read less. **Guess first:** which of our sizes wins?
+# With the same number of letters, larger was better above, but for one pair of neighbours within their spread. But compute is what one pays. Give every size the same $C = 6ND$: the large ones read less. **Guess first:** which of our sizes wins?
 
 # %% tags=["slide", "hide-input"]
 fig, ax = plt.subplots(figsize=(8, 3.2))
@@ -1263,7 +1336,7 @@ assert all(largest == sizes[-1] for _, largest in best_for.values())
 # Chinchilla in miniature: what counts is not the size but what it has read for the money.
 
 # %% [markdown]
-# At both budgets the largest came last, and not by a little: it had hardly begun to read. The winners are among our smallest; which of the two smallest is ahead lies within the spread of the seeds. At scale this is [Chinchilla](https://arxiv.org/abs/2203.15556): with Gopher's compute, a quarter of the parameters and more than four times the tokens gave the better model.
+# At both budgets the largest came last, and not by a little: it could read only $C/6N$, 12 and 29 thousand letters. The smallest had the lowest mean; its spread touches that of the second smallest at both budgets, so between these two we cannot tell. At scale this is [Chinchilla](https://arxiv.org/abs/2203.15556): with Gopher's compute, a quarter of the parameters and more than four times the tokens gave the better model.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1514,17 +1587,17 @@ check("07.6", my_perplexity)
 # ## 8 · Takeaways
 #
 # 1. **The mask makes the family**: triangle, square, or both. The blocks are the same.
-# 2. **Text is its own teacher**: hide a part, ask for it. It pays most where labels are few.
-# 3. **Induction heads look up**: two layers find what came after the last time, one layer cannot.
+# 2. **Text is its own teacher**: hide a part, ask for it. In our test it helped at every number of labels, most in the middle.
+# 3. **Induction heads look up**: two layers of attention find what came after the last time, one did not.
 # 4. **Loss falls smoothly** with size and data; yardsticks with thresholds may jump.
 # 5. **At a fixed budget bigger can be worse**: a model must also have time to read.
 
-# %% [markdown] tags=["slide", "slides-only"]
+# %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## Takeaways
 #
 # 1. The mask makes the family.
 # 2. Text is its own teacher.
-# 3. Induction heads look up; they need two layers.
+# 3. Induction heads look up; it takes two layers.
 # 4. Loss falls smoothly; thresholds jump.
 # 5. At a fixed budget bigger can be worse.
 
@@ -1564,7 +1637,7 @@ Quiz(
         {
             "question": "A text of 512 tokens: how many predictions does it teach GPT, and BERT at 15 %?",
             "choices": [
-                {"text": "511 and about 77", "correct": True, "why": "Every place but the first is asked, against 15 % of them. That is why masked training needs more passes."},
+                {"text": "511 and about 77", "correct": True, "why": "Every place but the first is asked, against 15 % of them."},
                 {"text": "1 and 512", "why": "The causal mask asks at every place at once."},
                 {"text": "512 and 512", "why": "BERT is asked at the holes only."},
             ],
@@ -1580,7 +1653,7 @@ Quiz(
         {
             "question": "A model gets 8 letters right in 0 % of cases, a larger one in 25 %. Its accuracy per letter rose from 0.67 to 0.86. What happened?",
             "choices": [
-                {"text": "An ability emerged from nothing", "why": "0.67⁸ is 0.04, 0.86⁸ is 0.30: most of the jump is in the counting."},
+                {"text": "An ability emerged from nothing", "why": "0.67⁸ is 0.04, 0.86⁸ is 0.30: the counting alone would give such a jump."},
                 {"text": "A smooth change, seen through a threshold", "correct": True, "why": "All eight must be right, so a steady gain per letter looks like a jump."},
                 {"text": "The test is broken", "why": "It measures what it says. It is just a steep yardstick."},
             ],

@@ -60,7 +60,7 @@ gpu.banner(
 # %% [markdown]
 # ## The text
 #
-# Put a file `text.txt` beside this notebook to train on your own: a novel, your notes, source code. A million letters is little, ten million is good. Without it, Shakespeare.
+# Put a file `text.txt` beside this notebook to train on your own: a novel, your notes, source code. Shakespeare, which is read without it, has a million letters; more is better.
 
 # %%
 FILE = Path("text.txt")
@@ -85,7 +85,7 @@ def windows(part, seed):
 # %% [markdown]
 # ## Train
 #
-# Products in 16 bits, sums in 32. Dropout 0.2, because ten million parameters can learn a million letters by heart. **Predict first:** after how many readings of the text will the held-out loss be lowest?
+# Products in 16 bits, sums in 32. Dropout 0.2, because ten million parameters may learn a million letters by heart. **Predict first:** after how many readings of the text will the held-out loss be lowest?
 
 # %%
 seed(0)
@@ -138,7 +138,7 @@ best = min(history.scores, key=lambda score: score["held out"])
 print(f"lowest after {best['step']:.0f} steps; training loss at the end {history.smooth():.3f}")  # fmt: skip
 
 # %% [markdown]
-# Where the held-out loss turns up while the training loss still falls, the model has begun to remember the text. Stop there, take more dropout, or find more text.
+# Where the held-out loss turns up while the training loss still falls, the model has begun to remember the text. Stop there, try more dropout, or find more text.
 #
 # ## The cockpit
 #
@@ -228,4 +228,4 @@ done = operations(size, steps * batch * length)  # 6ND
 print(f"{done / (seconds * PEAK):.2%} of a T4's peak")
 
 # %% [markdown]
-# Small models use a small share: most of the time goes into starting operations and moving numbers, not into multiplying. Try a larger batch, a larger width, `gpu.compile(model)`: which of them raises the share, and which raises it most?
+# A small share is common for small models: much of the time may go into starting operations and moving numbers instead of multiplying. Try a larger batch, a larger width, `gpu.compile(model)`: which of them raises the share, and which raises it most?

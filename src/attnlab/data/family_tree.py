@@ -1,9 +1,12 @@
 """Models that grew from the Transformer, with who made them from what, and where it is written.
 
-`open` means that the weights can be downloaded, whatever the licence says about their use. Sizes
-are the largest of a family, in billions of parameters; None where the makers do not say. A parent
-is the model whose design or weights a model mostly follows, as we read its report. The tree is a
-choice: models that people know or that this course meets, up to the end of 2025.
+`open` means that the weights were given out, whatever the licence says about their use; the largest
+OPT and the first Llama went to researchers on request. Sizes are the largest of the report named as
+source, in billions of parameters (MiniLM: its twelve layers; Sentence-BERT: about, it is a BERT or
+RoBERTa; BART, Mistral and gpt-oss as their release notes say); None where the makers do not say.
+Mixtures of experts count all experts. The year is that of the first report. A parent is the model
+whose design or weights a model mostly follows, as we read its report. The tree is a choice: models
+that people know or that this course meets, up to the end of 2025.
 """
 
 from dataclasses import dataclass
@@ -52,7 +55,7 @@ ROWS: tuple[tuple[str, int, str, str, bool, float | None, str, str, str], ...] =
     ("BART", 2019, B, "Facebook", True, 0.4, "Transformer",
      "A spoiled text goes in, the whole one comes out.", _arxiv("1910.13461")),
     ("MiniLM", 2020, E, "Microsoft", True, 0.033, "BERT",
-     "A small student of a large encoder: the real encoder of this course.", _arxiv("2002.10957")),
+     "A small student of a large encoder; this course ships a relative.", _arxiv("2002.10957")),
     ("ELECTRA", 2020, E, "Google, Stanford", True, 0.335, "BERT",
      "Asks at every place whether the word was replaced.", _arxiv("2003.10555")),
     ("GPT-3", 2020, D, "OpenAI", False, 175, "GPT-2",
@@ -76,7 +79,7 @@ ROWS: tuple[tuple[str, int, str, str, bool, float | None, str, str, str], ...] =
     ("PaLM", 2022, D, "Google", False, 540, "GPT-3",
      "The largest dense decoder of its time.", _arxiv("2204.02311")),
     ("OPT", 2022, D, "Meta", True, 175, "GPT-3",
-     "GPT-3's size with weights for research, and a diary of the training.", _arxiv("2205.01068")),
+     "GPT-3's size, weights on request, and a diary of the training.", _arxiv("2205.01068")),
     ("Flan-T5", 2022, B, "Google", True, 11, "T5",
      "T5 fine-tuned on many tasks said as instructions.", _arxiv("2210.11416")),
     ("BLOOM", 2022, D, "BigScience", True, 176, "GPT-3",
@@ -86,7 +89,7 @@ ROWS: tuple[tuple[str, int, str, str, bool, float | None, str, str, str], ...] =
     ("Whisper", 2022, B, "OpenAI", True, 1.55, "Transformer",
      "A spectrogram goes into the encoder, text comes out.", _arxiv("2212.04356")),
     ("Llama", 2023, D, "Meta", True, 65, "Chinchilla",
-     "Small for its quality, long trained, weights for everybody. Chapter 10.",
+     "Small for its quality, long trained, weights for researchers. Chapter 10.",
      _arxiv("2302.13971")),
     ("GPT-4", 2023, D, "OpenAI", False, None, "ChatGPT",
      "Reads pictures too. The report names neither size nor data.", _arxiv("2303.08774")),

@@ -28,9 +28,10 @@ DEVICES = {
     "H100": Device(flops=989e12, memory=80e9),
 }
 
-# Parameters and tokens as the papers give them; the first one is this chapter's largest.
+# Parameters and tokens as the papers give them; the first one is the largest
+# run of chapter 7's own scaling law.
 PRESETS = {
-    "ours": (223_872, 1_024_000),
+    "ours": (56_640, 276_480),
     "GPT-3": (175e9, 300e9),
     "Gopher": (280e9, 300e9),
     "Chinchilla": (70e9, 1.4e12),

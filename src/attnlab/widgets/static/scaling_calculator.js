@@ -12,7 +12,7 @@ export const DEVICES = {
 };
 // parameters, tokens
 export const PRESETS = {
-  ours: [223872, 1024000],
+  ours: [56640, 276480],
   "GPT-3": [175e9, 300e9],
   Gopher: [280e9, 300e9],
   Chinchilla: [70e9, 1.4e12],

@@ -29,6 +29,7 @@ from attnlab import assets, figures, training
 from attnlab.checks import check
 from attnlab.data import composed, fashion, photographs
 from attnlab.data.composed import standard
+from attnlab.device import seconds, stopwatch
 from attnlab.inside import outlines
 from attnlab.inside.rollout import distance
 from attnlab.layers.heads import MultiHead
@@ -221,15 +222,11 @@ print("with an attention block:", felt(True), "of 144 pixels")
 
 
 # %% tags=["plumbing", "deeper"]
+@torch.no_grad()
 def milliseconds(work, *inputs, repeats=5):
     """CPU time of one call: the best of five, after one to warm up."""
-    spent = []
-    for _ in range(repeats + 1):
-        start = time.process_time()
-        with torch.no_grad():
-            work(*inputs)
-        spent.append(1e3 * (time.process_time() - start))
-    return min(spent[1:])
+    work(*inputs)
+    return 1e3 * seconds(lambda: work(*inputs), repeats, time.process_time)
 
 
 # %% tags=["deeper", "nbval-ignore-output"]
@@ -550,15 +547,14 @@ for name, work in (
 # Clothes of 28 × 28 grey pixels, 12,000 of them, ten kinds; 16 patches of 7 × 7. The pictures are shifted by up to a pixel and mirrored, seed 0.
 
 # %% tags=["nbval-ignore-output"]
-start = time.process_time()
+spent = stopwatch()
 batches = fashion.batches(64, seed=0, jitter=1)
 gently = training.Descent(lr=2e-3)
 training.fit(model, batches, steps=3600, descent=gently, listeners=())
 with torch.no_grad():
     right = (model(images).argmax(-1) == kinds).float().mean().item()
-spent = time.process_time() - start
 print(
-    f"right on 2,000 new pictures: {right:.1%}, after {spent:.0f} CPU seconds"
+    f"right on 2,000 new pictures: {right:.1%}, after {spent():.0f} CPU seconds"
 )
 
 # %% tags=["held"]

@@ -33,6 +33,7 @@ from attnlab import assets, figures, masks, palette
 from attnlab.attention import attention, weights
 from attnlab.checks import check
 from attnlab.data import composed, fashion, photographs
+from attnlab.device import seconds
 from attnlab.layers import windows
 from attnlab.layers.windows import (
     WindowAttention,
@@ -242,12 +243,9 @@ WindowCost(
 # %% tags=["plumbing"]
 def fastest(x, rounds, **way):
     """Least CPU time of several rounds, in milliseconds."""
-    spent = []
-    for _ in range(rounds):
-        start = time.process_time()
-        attention(x, x, x, **way)
-        spent.append(time.process_time() - start)
-    return 1000 * min(spent)
+    return 1000 * seconds(
+        lambda: attention(x, x, x, **way), rounds, time.process_time
+    )
 
 
 # %% tags=["nbval-ignore-output", "hide-input"]

@@ -38,6 +38,7 @@ from attnlab import assets, figures
 from attnlab.attention import attention
 from attnlab.checks import check
 from attnlab.data import shakespeare
+from attnlab.device import seconds, stopwatch
 from attnlab.kernels import online_attention
 from attnlab.kernels.block import in_triton, tl
 from attnlab.layers.cache import cache_bytes
@@ -485,12 +486,7 @@ def norm_and_gate(x, gate):
 
 def fastest(function, *given, rounds=12):
     """Milliseconds of this process, best of some rounds."""
-    times = []
-    for _ in range(rounds):
-        start = time.process_time()
-        function(*given)
-        times.append(time.process_time() - start)
-    return min(times) * 1000
+    return 1000 * seconds(lambda: function(*given), rounds, time.process_time)
 
 
 compiled = torch.compile(norm_and_gate, dynamic=True)
@@ -618,13 +614,13 @@ formula = cache_bytes(
 )  # fmt: skip
 print(f"{opening.shape[1]} tokens: {held:,} bytes, formula {formula:,}")
 
-start = time.perf_counter()
+spent = stopwatch(time.perf_counter)
 cached = teller.continue_("Once upon a time", length=64)
-with_cache = time.perf_counter() - start
-start, tokens = time.perf_counter(), opening
+with_cache = spent()
+spent, tokens = stopwatch(time.perf_counter), opening
 for _ in range(64):
     tokens = torch.cat([tokens, model(tokens)[:, -1:].argmax(-1)], 1)
-anew = time.perf_counter() - start
+anew = spent()
 same = cached == tokens[0, opening.shape[1] :].tolist()
 print(f"the same 64 tokens: {same}; {anew / with_cache:.1f} × faster")
 

@@ -1222,10 +1222,7 @@ assert gap > 0.3, gap
 #
 # Heat makes draws more *varied*. Does that make them better? Draw letters from our GPT, and look at both numbers under the bars: diversity and quality. Then cut with top-p 0.8.
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## Does heat make it better?
-
-# %% tags=["fragment", "hide-input"]
+# %% tags=["hide-input"]
 contexts = ["ROMEO:\nWhat is th", "ROMEO:\nWhat is ", "KING RICHARD", "O, q"]
 with torch.no_grad():
     after = torch.stack(
@@ -1239,9 +1236,6 @@ TokenSampler(
     title="The next letter",
     caption="Bars: what may be drawn. Stripes: the distribution before the cut.",
 )
-
-# %% [markdown] tags=["notes"]
-# Heat alone: diversity rises, and so does the surprise. Cut with top-p at high heat: both come down. Two knobs, one trade.
 
 # %% tags=["plumbing"]
 english = set(shakespeare.text().lower().replace("\n", " ").split(" "))
@@ -1272,13 +1266,13 @@ curves = {
     "with top-p 0.8": [quality_and_diversity(temperature=h, top_p=0.8) for h in HEATS],
 }  # fmt: skip
 
-# %% tags=["hide-input", "nbval-ignore-output"]
-fig, ax = plt.subplots(figsize=(8, 3.3))
+# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+fig, ax = plt.subplots(figsize=(6.8, 3.3))
 for (name, points), mark in zip(curves.items(), ("o-", "^-.", "s--")):
     quality, diversity = zip(*points)
     ax.plot(diversity, quality, mark, label=name)
 for h, (q, d) in zip(HEATS, curves["temperature alone"]):
-    ax.annotate(f"τ = {h}", (d, q), xytext=(5, 5), textcoords="offset points", fontsize=11)  # fmt: skip
+    ax.annotate(f"τ = {h}", (d, q), xytext=(5, 5), textcoords="offset points")  # fmt: skip
 ax.set(
     xlabel="diversity: different words / words", ylabel="quality: real words",
     ylim=(0, 1.03), title="What heat buys, and what it costs",
@@ -1289,6 +1283,9 @@ figures.show(
     alt="Share of real words against share of different words for several temperatures, alone and with top-k or top-p: along each curve more diversity means fewer real words.",
     caption="Along every curve, more variety means fewer real words. Cutting the tail slides back along the trade.",
 )
+
+# %% [markdown] tags=["notes"]
+# Heat alone: more different words, fewer real ones. A cut by top-k or top-p slides back along the same trade. The page has a live sampler: draw letters, and watch both numbers.
 
 # %% tags=["held"]
 plain_ = curves["temperature alone"]
@@ -1589,7 +1586,7 @@ check("07.6", my_perplexity)
 # 1. **The mask makes the family**: triangle, square, or both. The blocks are the same.
 # 2. **Text is its own teacher**: hide a part, ask for it. In our test it helped at every number of labels, most in the middle.
 # 3. **Induction heads look up**: two layers of attention find what came after the last time, one did not.
-# 4. **Loss falls smoothly** with size and data; yardsticks with thresholds may jump.
+# 4. **Loss falls with size and data**, along a law that small runs can fit; yardsticks with thresholds may jump.
 # 5. **At a fixed budget bigger can be worse**: a model must also have time to read.
 
 # %% [markdown] tags=["slide", "slides-only", "layout-question"]
@@ -1598,7 +1595,7 @@ check("07.6", my_perplexity)
 # 1. The mask makes the family.
 # 2. Text is its own teacher.
 # 3. Induction heads look up; it takes two layers.
-# 4. Loss falls smoothly; thresholds jump.
+# 4. Loss follows a law; thresholds may jump.
 # 5. At a fixed budget bigger can be worse.
 
 # %% [markdown]

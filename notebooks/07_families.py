@@ -340,9 +340,7 @@ for branch, ink, mark in zip(
     fig.add_scatter(
         x=[m.year for m in here],
         y=[m.size for m in here],
-        text=[
-            f"{m.name}, {m.maker} {m.year}: {m.size:g} billion" for m in here
-        ],
+        text=[f"{m.name} ({m.maker})" for m in here],
         mode="markers",
         name=branch,
         marker_color=palette.colour(ink),
@@ -363,7 +361,7 @@ fig.update_layout(
 figures.interactive(
     fig,
     title="Model sizes over the years",
-    alt="Parameters of the tree's models by year on a logarithmic scale: from some hundred million in 2018 to some hundred billion from 2020 on, with small models in every year.",
+    alt="Parameters of the tree's models by year on a logarithmic scale: from some hundred million in 2018 to some hundred billion for the largest decoders from 2020 on; the encoders stay below two billion.",
     caption="The largest model of each report. Models of many experts count all their weights, though only some work for each token.",
     shape=0.45,
 )

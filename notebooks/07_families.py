@@ -404,7 +404,7 @@ assert chips * hours == 3_768_320
 assert 0.25 < share < 0.4
 
 # %% [markdown]
-# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run did cost. And it is one run; what was tried before it is not in the bill.
+# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run did cost. (The 920 hours are quoted from the report's appendix and were not checked a second time. Others count 6.3 · 10²³ operations for Gopher: $6ND$ leaves some out, so the share is a rough one.) And it is one run; what was tried before it is not in the bill.
 
 # %% [markdown]
 # ## 4 · In the open

@@ -510,7 +510,9 @@ def with_cls(spoiled):
 
 seed(0)
 bert = fresh()
-training.fit(bert, texts_with_holes(), steps=800, descent=Descent(lr=5e-3))
+holes = training.fit(
+    bert, texts_with_holes(), steps=800, descent=Descent(lr=5e-3)
+)
 
 # %% tags=["nbval-ignore-output"]
 test_texts = stack([source.encode(pair.source) for pair in unseen_pairs])

@@ -397,7 +397,7 @@ def test_configuration_defers_the_figures_and_loads_our_style_last(tmp_path: Pat
     assert config["sphinx"]["config"] == {
         "course_descriptions": {},
         "html_css_files": ["dial.css", "course.css"],
-        "html_js_files": [["dial.js", {"defer": "defer"}]],
+        "html_js_files": [["dial.js", {"defer": "defer", "blocking": "render"}]],
     }
 
 

@@ -241,6 +241,8 @@ class Exercise:
         calls = answer.calls
         if not calls or self._beside_the_values(calls[-1]):
             return ""
+        if calls[-1].error is None and not _comparable(calls[-1].seen):
+            return ""  # nothing in it to know a mistake by: the answer is not called again
         known = [*reversed(calls), *self._more(answer)]
         words = self._accuse(known) or _dice(answer)
         if words:

@@ -1,6 +1,7 @@
 """`slides`: lecture slides from the same chapters, with reveal.js and the same live figures."""
 
 import html
+import re
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from coursekit.project import Project
 from coursekit.source import Chapter
 
 TEMPLATES = Path(__file__).parent / "templates"
+# A part of a diagram leads to its section on the page; a deck has no such sections.
+SECTION_LINK = re.compile(r'(<a) href="#[\w-]+"')
 LIBRARY = "lib"  # beside the decks: reveal.js, MathJax, the live figures
 
 
@@ -85,7 +88,7 @@ def render(notebook: NotebookNode, chapter: Chapter) -> str:
     if first is None or first.metadata["slideshow"]["slide_type"] != "slide":
         raise CourseError(f"{chapter.name}:1: the lecture must begin with a cell tagged slide.")
     body, _ = exporter.from_notebook_node(notebook, resources)
-    return body
+    return SECTION_LINK.sub(r"\1", body)
 
 
 def index(chapters: list[Chapter]) -> str:

@@ -46,6 +46,19 @@ def first_move(live: Live, otherwise: Callable[[Live], None] = pull_first_slider
     check(live)
 
 
+def lecture_move(live: Live) -> None:
+    """The first move on a slide. A lecture form may hide the control of the figure's own move."""
+    own = getattr(kinds()[live.kind], "move", None)
+    typed = live.place.locator("input[type=text]")
+    if (own or live.controls("input[type=range]")) and typed.count() == len(
+        live.controls("input[type=text]")
+    ):
+        first_move(live)
+        return
+    check(live)
+    assert everything(live) > 0, f"{live.kind}: nothing to move on this slide"
+
+
 def everything(live: Live) -> int:
     """Use every control there is, one after the other. Returns how many moves were made."""
     moves = 0

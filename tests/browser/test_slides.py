@@ -79,7 +79,7 @@ def test_figure_on_a_slide_follows_the_hand_and_equals_python(
     assert live.kind == spot.kind
     show(page, live)
     before = page.evaluate("Reveal.getIndices()")
-    play.first_move(live)
+    play.lecture_move(live)
     assert page.evaluate("Reveal.getIndices()") == before, "moving the figure turned the slide"
     shoot(page, f"slide-{spot}")
 

@@ -9,17 +9,17 @@ import pytest
 import torch
 from playwright.sync_api import Page
 
-from attnlab import assets
-from attnlab.models.stories import VOCABULARY, stories15m
+from attnlab.models.stories import stories15m
 from attnlab.record import record
 from attnlab.widgets import StoryTeller, static_page, weights
+from attnlab.widgets.story_teller import short
 from tests.browser.conftest import PHONE
 from tests.browser.joined import OPEN, joined
 from tests.browser.live import Live, settle, wait_until_alive
 from training.stories15m import PROMPTS
 
 LENGTH = 16
-VOCABULARY_TEXT = base64.b64encode(assets.find(VOCABULARY).read_bytes()).decode()
+VOCABULARY_TEXT = base64.b64encode(short(stories15m().pieces).tobytes()).decode()
 ODD = ("", "  two  spaces", "naïve café", "🦜 flew", "<script>window.pwned = 1</script>", "a\nb")
 # The jobs of the worker, run on the page itself: the likeliest token, again and again.
 GREEDY = """async ([about, texts, prompts, length]) => {

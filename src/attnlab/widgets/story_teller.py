@@ -1,7 +1,7 @@
 """stories15M in the reader's browser: a story grows token by token, and every head is in sight."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from traitlets import Float, Int, List, Unicode, validate
@@ -18,9 +18,27 @@ from attnlab.widgets.base import (
 )
 from attnlab.widgets.weights import HeavyFigure
 
+if TYPE_CHECKING:  # it brings torch
+    from attnlab.data.pieces import Pieces
+
 LIKELIEST = 40  # next tokens of each place that travel with the page
 MOST = 1000  # characters of an opening
 HOTTEST = 2.0
+FIRST_PIECE = 259  # before it: three marks and 256 bytes
+LAST = 128  # added to the length of a piece that is merged after all others
+
+
+def short(pieces: "Pieces") -> np.ndarray:
+    """A length and the bytes of each piece, half the size of the file. Scores are left out: after
+    marks and bytes each piece scores 1 less than the one before it, or is last of all (LAST).
+    """
+    rows = []
+    for i, (text, score) in enumerate(zip(pieces.texts, pieces.scores, strict=True)):
+        last = score == -1e9
+        if not last and score != min(0, FIRST_PIECE - i):
+            raise FigureError(f"piece {i} has score {score}: a page knows scores by their order.")
+        rows.append(bytes([len(text) + LAST * last]) + text)
+    return np.frombuffer(b"".join(rows), dtype=np.uint8)
 
 
 class StoryTeller(HeavyFigure):
@@ -48,7 +66,7 @@ class StoryTeller(HeavyFigure):
     nexts = List(List(Unicode())).tag(sync=True)  # and their texts
     opened = Int(1).tag(sync=True)
     width = Int(288).tag(sync=True)  # numbers of a key, all heads together: what the cache holds
-    vocabulary = Array((1,), "uint8", allow_none=True)  # the file of its pieces
+    vocabulary = Array((1,), "uint8", allow_none=True)  # its pieces, see `short`
     opening = Unicode("").tag(sync=True)
     layer = Int(0).tag(sync=True)
     head = Int(0).tag(sync=True)
@@ -91,8 +109,7 @@ class StoryTeller(HeavyFigure):
         """stories15M and its likeliest story of `length` tokens, computed here and now."""
         import torch
 
-        from attnlab import assets
-        from attnlab.models.stories import VOCABULARY, stories15m
+        from attnlab.models.stories import stories15m
         from attnlab.record import record
 
         if len(opening) > MOST:
@@ -104,8 +121,8 @@ class StoryTeller(HeavyFigure):
         with torch.no_grad(), record(teller.model) as maps:
             logits = teller.model(every)[0]
         names = [piece_name(teller.pieces, n) for n in range(len(teller.pieces))]
-        file = np.frombuffer(assets.find(VOCABULARY).read_bytes(), dtype=np.uint8)
-        given = {"weights": "stories15m", "vocabulary": file, "opening": opening, **traits}
+        given = {"weights": "stories15m", "opening": opening, **traits}
+        given["vocabulary"] = short(teller.pieces)
         return cls(
             maps, tokens=[names[n] for n in every[0].tolist()], logits=logits, words=names,
             opened=numbers.shape[1], width=teller.model.config.width, **given,

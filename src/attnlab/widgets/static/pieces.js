@@ -4,14 +4,15 @@
 export const BOS = 1, EOS = 2; // <s> and </s>
 const FIRST_BYTE = 3, FIRST_PIECE = FIRST_BYTE + 256; // pieces 3 … 258 are the bytes 0 … 255
 
-/** The vocabulary from llama2.c's file: the longest length, then (score, length, bytes) for each piece. */
+/** What a page carries: (length, bytes) for each piece. Each scores 1 less than the one before; 128 is added to the
+ *  length of a piece that comes after all others. */
 export function readPieces(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), texts = [], scores = [];
-  for (let at = 4; at < bytes.length; ) {
-    const length = view.getInt32(at + 4, true);
-    scores.push(view.getFloat32(at, true));
-    texts.push(String.fromCharCode(...bytes.subarray(at + 8, at + 8 + length)));
-    at += 8 + length;
+  const texts = [], scores = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes[at] & 127;
+    scores.push(bytes[at] & 128 ? -1e9 : Math.min(0, FIRST_PIECE - texts.length));
+    texts.push(String.fromCharCode(...bytes.subarray(at + 1, at + 1 + length)));
+    at += 1 + length;
   }
   // The names of marks and bytes are no text: nobody may type them.
   const numbers = new Map(texts.slice(FIRST_PIECE).map((text, i) => [text, FIRST_PIECE + i]));

@@ -18,7 +18,7 @@ from coursekit.source import Chapter
 
 TEMPLATES = Path(__file__).parent / "templates"
 # A part of a diagram leads to its section on the page; a deck has no such sections.
-SECTION_LINK = re.compile(r'(<a) href="#[\w-]+"')
+SECTION_LINK = re.compile(r'(<a\b[^>]*?) href="#[^"/]+"')
 LIBRARY = "lib"  # beside the decks: reveal.js, MathJax, the live figures
 
 

@@ -127,7 +127,7 @@ with torch.no_grad():
             for x in shrunk(clothes, size)
         ]
 fig, axes = plt.subplots(
-    1, 3, figsize=(6.4, 2.7), gridspec_kw={"width_ratios": [1, 1, 2]}
+    1, 3, figsize=(6.2, 2.7), gridspec_kw={"width_ratios": [1, 1, 2]}
 )
 names = "14 pixels", "enlarged"
 for ax, picture, name in zip(axes, shrunk(clothes[4:5], 14), names):

@@ -940,7 +940,7 @@ figures.show(
 # Every length up to 30 was trained here, so nothing of this fall is about unseen lengths. Much more practice buys some words, not a straight line.
 
 # %% [markdown]
-# All of these lengths were trained, and for much longer. Within 15 words much of the first curve's fall is gone: it was a lack of learning, not of room. Beyond that the curve still falls. What is left could be the vector, or more training could lift it again; one curve cannot tell. Two more measurements can: look into the vector here, and take the vector away in chapter 2, with everything else the same.
+# All of these lengths were trained, and for much longer. Within 15 words much of the first curve's fall is gone, so it was no limit of one vector as such: more training, longer sentences or 64 more numbers lift it. Beyond that the curve still falls. What is left could be the vector, or more training could lift it again; one curve cannot tell. Two more measurements can: look into the vector here, and let the decoder look back in chapter 2, with the same width and steps.
 #
 # ### What is in the vector?
 #

@@ -1168,7 +1168,7 @@ assert torch.allclose(
 # Squeezing saves the shop and destroys the echo: "three back" becomes "three quarters back". A larger base keeps the fast hands: both tasks survive to about twice the length, neither to four times. Real models do this and then train a little more.
 
 # %% [markdown]
-# Squeezing makes *three back* look like *three quarters of a place back*, which the echo cannot use at all. The shop only asks for *later* or *earlier*, and is saved. A larger base keeps the fast hand: at twice the trained length both tasks recover much of their loss. At four times the length it helps neither of them, although the base was stretched for exactly that: the hands in between are slowed by less than 4 and leave the angles they know. In practice one stretches **and** trains a little more.
+# Squeezing makes *three back* look like *three quarters of a place back*, which the echo cannot use at all. The shop only asks for *later* or *earlier*, and is saved. A larger base keeps the fast hand: at twice the trained length both tasks recover much of their loss. At four times the length it helps neither of them, although the base was stretched for exactly that; we have not measured why. In practice one stretches **and** trains a little more.
 #
 # ## 6 · Misconceptions
 #

@@ -5,6 +5,7 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F  # noqa: N812
 from corpus import right, wrong
+from einops import rearrange
 
 # 00.1 my_cosines(query, table) -------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ def by_unfold(picture, size):
 # 00.3 my_glue(parts, pair) -----------------------------------------------------------------------
 
 
-@wrong("00.3", "go on behind it, two places further")
+@wrong("00.3", "go on after it, two places further")
 def keeps_the_second(parts, pair):
     out = []
     for i, part in enumerate(parts):
@@ -297,3 +298,90 @@ def by_the_smallest_distance(puzzles, words, table):
     for spot in spots:
         far[torch.arange(len(puzzles)), spot] = torch.inf
     return tuple(words[i] for i in far.argmin(1).tolist())
+
+
+# 00.5 my_frames(sound, size) ---------------------------------------------------------------------
+
+
+@wrong("00.5", "every N-th sample")
+def still_the_bug(sound, size):
+    return rearrange(sound, "c (f n) -> n (f c)", f=size)
+
+
+@wrong("00.5", "A reshape alone does not move the channels")
+def reshaped_and_nothing_else(sound, size):
+    return sound.reshape(-1, len(sound) * size)
+
+
+@wrong("00.5", "inside a row one channel comes after the other")
+def channel_after_channel(sound, size):
+    return rearrange(sound, "c (n f) -> n (c f)", f=size)
+
+
+@wrong("00.5", "the first samples of all stretches")
+def rows_of_places(sound, size):
+    x = sound.reshape(len(sound), -1, size)
+    return x.permute(2, 1, 0).reshape(-1, size * len(sound))
+
+
+@right("00.5")
+def stretch_by_stretch(sound, size):
+    ends = range(0, sound.shape[1], size)
+    return torch.stack([sound[:, at : at + size].T.flatten() for at in ends])
+
+
+@right("00.5")
+def transposed_first(sound, size):
+    return sound.T.reshape(-1, size * len(sound))
+
+
+# 00.6 cosines_stay(change) -----------------------------------------------------------------------
+
+KEPT = {
+    "every vector twice as long",
+    "every vector scaled to length 1",
+    "every sign turned",
+    "the columns in another order",
+    "one more column, all 0",
+}
+
+
+@wrong("00.6", "by the same factor")
+def lengths_count(change):
+    return change in KEPT - {"every vector twice as long"}
+
+
+@wrong("00.6", "(−a) · (−b) = a · b")
+def signs_count(change):
+    return change in KEPT - {"every sign turned"}
+
+
+@wrong("00.6", "counts more than the others")
+def a_column_does_not(change):
+    return change in KEPT | {"the first column doubled"}
+
+
+@wrong("00.6", "It adds 1 to every dot product")
+def ones_are_nothing(change):
+    return change in KEPT | {"one more column, all 1"}
+
+
+@wrong("00.6", "All words now share something")
+def a_shift_is_nothing(change):
+    return change in KEPT | {"the same vector added to every word"}
+
+
+@wrong("00.6", "expected True or False")
+def in_words(change):
+    return "yes"
+
+
+@right("00.6")
+def what_stays(change):
+    return change in KEPT
+
+
+@right("00.6")
+def neither_of_three(change):
+    turned = {"the first column doubled", "one more column, all 1"}
+    return change not in turned | {"the same vector added to every word"}

@@ -301,3 +301,112 @@ def length_by_length(lengths):
 def by_unique(lengths):
     _, which, many = torch.unique(lengths, return_inverse=True, return_counts=True)
     return 1 / (many[which] * len(many))
+
+
+# 01.6 my_teacher(target) -------------------------------------------------------------------------
+
+
+def begun(target):
+    return F.pad(target, (1, 0), value=1)
+
+
+@wrong("01.6", "the end mark stands after the padding")
+def still_the_bug(target):
+    return begun(target), F.pad(target, (0, 1), value=2)
+
+
+@wrong("01.6", "No sentence has an end mark")
+def never_ends(target):
+    return begun(target), F.pad(target, (0, 1))
+
+
+@wrong("01.6", "it will learn to copy it")
+def reads_what_it_says(target):
+    say = F.pad(target, (0, 1))
+    say[torch.arange(len(say)), (target > 0).sum(1)] = 2
+    return F.pad(target, (0, 1)), say
+
+
+@wrong("01.6", "The two results have changed places")
+def the_other_way_round(target):
+    say = F.pad(target, (0, 1))
+    say[torch.arange(len(say)), (target > 0).sum(1)] = 2
+    return say, begun(target)
+
+
+@wrong("01.6", "a sentence ends once")
+def ends_for_ever(target):
+    say = F.pad(target, (0, 1))
+    return begun(target), torch.where(say == 0, 2, say)
+
+
+@wrong("01.6", "1 begins, 2 ends")
+def swapped_marks(target):
+    say = F.pad(target, (0, 1))
+    say[torch.arange(len(say)), (target > 0).sum(1)] = 1
+    return F.pad(target, (1, 0), value=2), say
+
+
+@right("01.6")
+def marks_of_one_kind(target):
+    longer = F.pad(target, (0, 1))
+    words = (target != 0).sum(1)
+    ends = F.one_hot(words, longer.shape[1])
+    return F.pad(target, (1, 0), value=1), longer + 2 * ends
+
+
+@right("01.6")
+def the_end_where_a_word_was_read(target):
+    """Read on: where padding is said but a word was read, the sentence ends."""
+    read = torch.cat([torch.full_like(target[:, :1], 1), target], dim=1)
+    say = torch.cat([target, torch.zeros_like(target[:, :1])], dim=1)
+    return read, torch.where((say == 0) & (read != 0), 2, say)
+
+
+# 01.7 state_stays(change) ------------------------------------------------------------------------
+
+KEPT = {
+    "a word of zeros in front",
+    "every word doubled, W halved",
+    "U = 0, and the first two words swapped",
+}
+
+
+@wrong("01.7", "order counts")
+def order_does_not(change):
+    return change in KEPT | {"the words in reverse order"}
+
+
+@wrong("01.7", "the state is still the first one")
+def silence_counts(change):
+    return change in KEPT - {"a word of zeros in front"}
+
+
+@wrong("01.7", "still passes through U and the tanh")
+def silence_never_counts(change):
+    return change in KEPT | {"a word of zeros at the end"}
+
+
+@wrong("01.7", "a word is seen through W alone")
+def a_word_is_more(change):
+    return change in KEPT - {"every word doubled, W halved"}
+
+
+@wrong("01.7", "nothing is remembered")
+def remembers_without_u(change):
+    return change in KEPT - {"U = 0, and the first two words swapped"}
+
+
+@wrong("01.7", "expected True or False")
+def in_words(change):
+    return "no"
+
+
+@right("01.7")
+def what_stays(change):
+    return change in KEPT
+
+
+@right("01.7")
+def what_changes(change):
+    return change.endswith(("in front", "halved", "first two words swapped"))

@@ -411,6 +411,11 @@ def zero_is_nothing(change):
     return change in KEPT | {"a word with score 0"}
 
 
+@wrong("02.8", "the wrong way round")
+def what_is_lost(change):
+    return change not in KEPT
+
+
 @wrong("02.8", "expected True or False")
 def in_words(change):
     return "yes"

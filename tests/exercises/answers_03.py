@@ -624,3 +624,104 @@ def halves_until_small(q, k, v, block):
     half = q.shape[-2] // 2
     top, bottom = q[..., :half, :], q[..., half:, :]
     return torch.cat([halves_until_small(x, k, v, block) for x in (top, bottom)], dim=-2)
+
+
+# 03.7 centred_attention(x) -----------------------------------------------------------------------
+
+
+def _causal(x, values):
+    hidden = torch.ones(x.shape[-2], x.shape[-2]).triu(1) * -1e30
+    return (x @ x.mT / math.sqrt(x.shape[-1]) + hidden).softmax(-1) @ values
+
+
+@wrong("03.7", "this mean is taken over the tokens")
+def still_the_bug(x):
+    x = x - x.mean(dim=-2, keepdim=True)
+    return _causal(x, x)
+
+
+@wrong("03.7", "one mean over all numbers of all tokens")
+def one_mean_for_all(x):
+    x = x - x.mean()
+    return _causal(x, x)
+
+
+@wrong("03.7", "the vectors are not centred")
+def leaves_the_centring_out(x):
+    return _causal(x, x)
+
+
+@wrong("03.7", "this mean runs over the tokens so far")
+def a_mean_of_the_past(x):
+    x = x - x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1)[:, None]
+    return _causal(x, x)
+
+
+@wrong("03.7", "the values are not centred")
+def centres_the_scores_only(x):
+    centred = x - x.mean(-1, keepdim=True)
+    return _causal(centred, x)
+
+
+@right("03.7")
+def by_a_projection(x):
+    width = x.shape[-1]
+    x = x @ (torch.eye(width) - torch.ones(width, width) / width)
+    return _causal(x, x)
+
+
+@right("03.7")
+def prefix_by_prefix(x):
+    x = x - x.sum(-1, keepdim=True) / x.shape[-1]
+    rows = []
+    for last in range(x.shape[-2]):
+        past, one = x[..., : last + 1, :], x[..., last : last + 1, :]
+        alpha = (one @ past.mT / x.shape[-1] ** 0.5).softmax(-1)
+        rows.append(alpha @ past)
+    return torch.cat(rows, dim=-2)
+
+
+# 03.8 weights_stay(change) -----------------------------------------------------------------------
+
+KEPT = {
+    "W_v doubled",
+    "W_q doubled, W_k halved",
+    "the same vector added to every key",
+    "queries and keys turned by the same rotation",
+}
+
+
+@wrong("03.8", "the weights become sharper")
+def a_factor_does_not_matter(change):
+    return change in KEPT | {"W_q doubled"}
+
+
+@wrong("03.8", "The table of scores is transposed")
+def swapping_does_not_matter(change):
+    return change in KEPT | {"W_q and W_k swapped"}
+
+
+@wrong("03.8", "the softmax cancels it")
+def a_shift_of_the_keys_matters(change):
+    return change in KEPT - {"the same vector added to every key"}
+
+
+@wrong("03.8", "another number for each key")
+def a_shift_of_the_queries_does_not(change):
+    return change in KEPT | {"the same vector added to every query"}
+
+
+@wrong("03.8", "expected True or False")
+def in_words(change):
+    return "yes"
+
+
+@right("03.8")
+def what_stays(change):
+    return change in KEPT
+
+
+@right("03.8")
+def what_changes(change):
+    moved = ("W_q doubled", "W_q and W_k swapped", "the same vector added to every query")
+    return change not in moved

@@ -339,3 +339,49 @@ def with_a_tensor(what):
     return torch.tensor([1.0, 1, 2, 0.5])[
         ["parameters", "products", "weights", "head width"].index(what)
     ].item()
+
+
+# 04.7 my_share(heads, wishes, shelves) -----------------------------------------------------------
+
+
+@wrong("04.7", "Wishes without a head count as wrong")
+def no_luck(heads, wishes, shelves):
+    return min(1, heads / wishes)
+
+
+@wrong("04.7", "min(heads, wishes)")
+def more_than_there_are(heads, wishes, shelves):
+    return (heads + (wishes - heads) / shelves) / wishes
+
+
+@wrong("04.7", "divide by the wishes")
+def films_not_a_share(heads, wishes, shelves):
+    served = wishes if heads > wishes else heads
+    return served + (wishes - served) / shelves
+
+
+@wrong("04.7", "Served wishes count twice")
+def luck_for_all(heads, wishes, shelves):
+    return min(heads, wishes) / wishes + 1 / shelves
+
+
+@wrong("04.7", "customers who get *all* their films")
+def all_films_right(heads, wishes, shelves):
+    return shelves ** -float(max(0, wishes - heads))
+
+
+@wrong("04.7", "how often they are wrong")
+def the_wrong_ones(heads, wishes, shelves):
+    served = min(heads, wishes)
+    return (served + (wishes - served) * (shelves - 1) / shelves) / wishes
+
+
+@right("04.7")
+def luck_first(heads, wishes, shelves):
+    luck = 1 / shelves
+    return luck + (1 - luck) * min(heads / wishes, 1)
+
+
+@right("04.7")
+def wish_by_wish(heads, wishes, shelves):
+    return sum(1.0 if i < heads else 1 / shelves for i in range(wishes)) / wishes

@@ -367,3 +367,49 @@ def by_a_table(kind):
 @right("05.7")
 def what_is_added_to_the_tokens_is_not(kind):
     return not (kind == "learned" or kind.startswith("sin"))
+
+
+# 05.8 my_base(factor, width, base) ---------------------------------------------------------------
+
+
+@wrong("05.8", "Times `factor` is a little too small")
+def simply_times(factor, width, base):
+    return factor * base
+
+
+@wrong("05.8", "upside down")
+def power_upside_down(factor, width, base):
+    return base * factor ** (1 - 2 / width)
+
+
+@wrong("05.8", "the hands turn faster")
+def smaller_base(factor, width, base):
+    return base / factor ** (width / (width - 2))
+
+
+@wrong("05.8", "Only `factor` has one")
+def power_of_both(factor, width, base):
+    return (factor * base) ** (width / (width - 2))
+
+
+@wrong("05.8", "Asked for is the base")
+def speed_instead(factor, width, base):
+    return base ** (2 / width - 1) / factor
+
+
+@wrong("05.8", "in steps of 2")
+def last_column(factor, width, base):
+    return base * factor ** (width / (width - 1))
+
+
+@right("05.8")
+def by_logarithms(factor, width, base):
+    pairs = width // 2
+    return math.exp(math.log(base) + math.log(factor) * pairs / (pairs - 1))
+
+
+@right("05.8")
+def from_the_speed(factor, width, base):
+    power = 1 - 2 / width
+    slow = base**-power / factor
+    return slow ** (-1 / power)

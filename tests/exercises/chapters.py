@@ -1,6 +1,7 @@
 """The exercises as the chapters give them: statement, stub, solution, check from notebooks/*.py."""
 
 import ast
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,13 @@ class Part:
         return space
 
 
+@functools.cache
 def parts() -> dict[str, Part]:
     """Every exercise of every chapter, by id."""
     found: dict[str, Part] = {}
     for chapter in sorted((ROOT / "notebooks").glob("*.py")):
+        if 'exercise="' not in chapter.read_text(encoding="utf-8"):
+            continue  # to read a notebook takes a third of a second
         notebook = jupytext.read(chapter)
         plain = [
             c.source for c in notebook.cells if c.cell_type == "code" and set(_tags(c)) <= {"setup"}

@@ -1,7 +1,8 @@
 """Where many answers are right, a mistake is named by its effect. Is what a message claims true?
 
-Each judge measures the effect by itself, apart from the checker, and returns True when the numbers
-in the message are those, False when they are not, and None when the message claims no effect.
+Each judge measures the effect by itself, apart from the checker, and returns True when the message
+says in words what is wrong and that is so, False when it is not, and None when it gives no more
+than a shape, a type or a number.
 """
 
 import math
@@ -15,7 +16,19 @@ def _numbers(pattern: str, message: str) -> list[float] | None:
     return None if found is None else [float(one) for one in found.groups()]
 
 
-def _shapes(message: str, returned) -> bool | None:
+UNSAID = object()
+
+
+def _shapes(message: str, returned):
+    """Of shapes and types: False if they are not as the message says, None if they are.
+
+    UNSAID: the message is about something else.
+    """
+    true = _as_it_is(message, returned)
+    return UNSAID if true is None else None if true else False
+
+
+def _as_it_is(message: str, returned) -> bool | None:
     """`w_q` has shape (…), the result has shape (…), is a number, two matrices: as it is?"""
     if found := re.search(r"`(w_q|w_k)` has shape (\(.*?\)), expected", message):
         return str(tuple(returned[found[1] == "w_k"].shape)) == found[2]
@@ -41,7 +54,7 @@ def looks_back(function, message: str) -> bool | None:
     """03.5: who looks at whom, on the circle of n days."""
     n = int((_numbers(r"n = (\d+)", message) or [7])[0])
     returned = function(n)
-    if (known := _shapes(message, returned)) is not None:
+    if (known := _shapes(message, returned)) is not UNSAID:
         return known
     angle = torch.arange(n).double() * (2 * math.pi / n)
     table = _table(torch.stack([angle.cos(), angle.sin()], -1), *returned)
@@ -57,7 +70,13 @@ def looks_back(function, message: str) -> bool | None:
         right, day, there = map(int, found)
         least = int((most == before).sum())
         tied = int((table[days, before] > table.amax(-1) - 1e-3).sum())
-        return least <= right <= tied and float(table[day, there]) > float(table[day].max()) - 1e-3
+        if (
+            not (least <= right <= tied)
+            or float(table[day, there]) < float(table[day].max()) - 1e-3
+        ):
+            return False
+        form = returned[0].double() @ returned[1].double().T
+        return torch.allclose(form, form.T, atol=1e-4) if "is symmetric" in message else None
     if "every day looks mostly at" in message:
         ahead = (most - days) % n
         words = {0: "itself", 1: "the day after"}.get(int(ahead[0]), "days ahead|days back")
@@ -69,14 +88,26 @@ def is_a_polygon(function, message: str) -> bool | None:
     """04.5: lengths and angles of n arrows."""
     n = int((_numbers(r"n = (\d+)", message) or [5])[0])
     w = function(n)
-    if (known := _shapes(message, w)) is not None:
+    if (known := _shapes(message, w)) is not UNSAID:
         return known
     w = w.double()
     if found := _numbers(r"length ([\d.]+), not 1", message):
         return bool(((w.norm(dim=0) - found[0]).abs() < 0.01).any())
     if found := _numbers(r"arrows (\d+) and (\d+) have cosine (-?[\d.]+)", message):
         i, j = int(found[0]), int(found[1])
-        return abs(float(w[:, i] @ w[:, j]) - found[2]) < 2e-3
+        if abs(float(w[:, i] @ w[:, j]) - found[2]) > 2e-3:
+            return False
+        if "Two arrows are the same" in message:
+            return float(w[:, i] @ w[:, j]) > 0.999
+        if "Angles are in radians" in message:
+            apart = torch.arange(n).double()[:, None] - torch.arange(n)
+            turns = [(apart * 360 / m).cos() for m in (n, n - 1)]
+            return any(torch.allclose(w.T @ w, turn, atol=1e-3) for turn in turns)
+        if "Half of the plane" in message:
+            angles = torch.atan2(w[1], w[0]).sort().values
+            gaps = torch.cat([angles.diff(), angles[:1] + 2 * math.pi - angles[-1:]])
+            return float(gaps.max()) > math.pi - 0.02
+        return None
     return None
 
 
@@ -85,7 +116,7 @@ def counts_back(function, message: str) -> bool | None:
     k, width = map(int, _numbers(r"k = (\d+), width = (\d+)", message) or [3, 32])
     first = int((_numbers(r"places from (\d+)", message) or [0])[0])
     returned = function(k, width)
-    if (known := _shapes(message, returned)) is not None:
+    if (known := _shapes(message, returned)) is not UNSAID:
         return known
     place = torch.arange(first, first + 60).double()[:, None]
     angles = place * 10_000 ** (-torch.arange(0, width, 2).double() / width)
@@ -94,7 +125,9 @@ def counts_back(function, message: str) -> bool | None:
     if "spreads its attention evenly" in message:
         return bool((table.amax(-1) < 0.05).all())
     if found := _numbers(r"place (\d+) looks mostly at the place (-?\d+) back", message):
-        return int(back[int(found[0]) - first]) == int(found[1])
+        if int(back[int(found[0]) - first]) != int(found[1]):
+            return False
+        return True if bool((back[k:] == back[k]).all()) else None  # all alike: a turn too far
     if "the direction is right" in message:
         return bool((back[k:60] == k).float().mean() > 0.5)
     return None
@@ -105,11 +138,11 @@ def trusts(function, message: str) -> bool | None:
     from oracles import WRONG_MASKS, _shifted
 
     if "refuses a mask that is right" in message:
-        return function(_shifted) is False
+        return None if function(_shifted) is False else False
     if "trusts a mask that is wrong" in message:
         return any(function(one) is True for one in WRONG_MASKS)
     if "a test says True or False" in message:
-        return not isinstance(function(_shifted), bool)
+        return any(not isinstance(function(one), bool) for one in (_shifted, *WRONG_MASKS))
     return None
 
 

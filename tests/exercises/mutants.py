@@ -4,41 +4,50 @@
     python tests/exercises/mutants.py 03.1 08    # one exercise, one chapter
     python tests/exercises/mutants.py -v 03.1    # with the generic rejections, to give them names
     python tests/exercises/mutants.py -w 03.1    # with the words that counted as names
-    python tests/exercises/mutants.py --most=20  # so many of each right answer
+    python tests/exercises/mutants.py --most=60  # so many of each exercise, spread over all
+    python tests/exercises/mutants.py --keep 08  # and keep the counts in mutants.json
 
 The changes are those of `attnlab.checks.slips`: axes, signs, scales, masks, borders, ± 1,
 transposes, keepdim, reductions, constants for variables, the first for all, steps left out, and
-edits of an
-input in place. They are made of the chapter's solution *and* of the right answers in
+edits of an input in place. They are made of the chapter's solution *and* of the right answers in
 `answers_NN.py`, which are written differently, so the checker does not know them.
 
 A mutant that equals the solution on every input (those of the check, and forty drawn ones it never
 hands over) is thrown away. Of the others,
   passed      counts those the checker took for right,
-  named       those whose message tells what was changed (naming.py): not the error of Python or
-              torch by itself, nor a wrong shape or number,
+  named       those whose message tells what was changed, or what follows from it (naming.py): not
+              the error of Python or torch by itself, nor a wrong shape or number,
   misleading  those accused of a mistake which does anything else on any input, or told of a change
               which does not make them right on every one.
+Mutants run in child processes, a few in each, so that none can harm the next: one that gets stuck
+in C code or waits for ever is ended and counts as rejected without a name.
 An exercise of a new chapter is here as soon as it has a checker and a solution. Without
 `@exercise.draws`, fresh inputs are those of the check with their values shuffled.
 """
 
 import ast
 import copy
-import functools
 import importlib
 import inspect
 import itertools
+import json
 import linecache
+import os
+import pickle
+import random
+import resource
+import select
 import signal
 import sys
 import tempfile
 import textwrap
 import warnings
 from collections import Counter
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -49,11 +58,13 @@ from naming import Message, name_of, said
 
 from attnlab.checks import exercises, safely
 from attnlab.checks.answer import tensor_of
+from attnlab.checks.cause import MORE
 from attnlab.checks.compare import close, is_number
 from attnlab.checks.slips import Endless, Slip, few_steps, slips_of
 
 FRESH = range(1000, 1040)
 NAMED = 0.85  # of the rejections of every exercise
+KEPT = Path(__file__).with_suffix(".json")  # what the last run over all exercises counted
 
 
 @dataclass
@@ -71,6 +82,27 @@ class Tally:
     long: list[str] = field(default_factory=list)  # messages of more than four lines
     words: Counter = field(default_factory=Counter)  # (kind, words that named it)
     unjudged: int = 0  # passed where nobody but the checker can tell right from wrong
+    all: int = 0  # mutants that there are
+    every: bool = True  # of which all were run
+
+    def add(self, other: "Tally") -> None:
+        for key in ("made", "equal", "rejected", "named", "unjudged"):
+            setattr(self, key, getattr(self, key) + getattr(other, key))
+        for key in ("passed", "misleading", "generic", "long"):
+            getattr(self, key).extend(getattr(other, key))
+        self.words.update(other.words)
+
+    def counts(self) -> dict[str, int | bool]:
+        """For the kept table."""
+        return {
+            "mutants": self.made - self.equal,
+            "passed": len(self.passed),
+            "rejected": self.rejected,
+            "named": self.named,
+            "misleading": len(self.misleading),
+            "equal": self.equal,
+            "every": self.every,
+        }
 
     @property
     def share(self) -> float:
@@ -225,69 +257,149 @@ def oracle(id: str):
     return oracles.JUDGES.get(id)
 
 
-@functools.cache
-def solutions():
-    return parts()
+@dataclass
+class Ground:
+    """All that the mutants of one exercise are judged by."""
+
+    exercise: Any
+    judge: Any
+    inputs: list
+    right: list
+    known: list
 
 
 def tally(id: str, folder: Path, most: int = 10_000) -> Tally:
-    """Run the mutants of one exercise, at most so many of each right answer."""
+    """Run the mutants of one exercise, at most so many, spread over its right answers."""
     exercise = exercises()[id]
     name = exercise.call.split("(")[0]
-    solution = solutions()[id].run("solution", folder)[name]
-    judge = oracle(id) if exercise.reference is None else None
+    solution = parts()[id].run("solution", folder)[name]
     inputs = fresh(exercise)
-    right = [doing(exercise.reference or solution, given) for given in inputs]
-    known = [*exercise.suspects, *exercise._slips()]
-    result = Tally(id)
-    seen_texts = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for origin in (solution, *RIGHT[id]):
-            tree = trees(origin)
-            if tree is None:
-                continue
-            found = [*slips_of(tree), *in_place(tree, inputs[0] if inputs else ())]
-            step = max(1, len(found) // most)
-            for slip in found[::step][:most]:
-                if slip.text in seen_texts:
-                    continue
-                seen_texts.add(slip.text)
-                try:
-                    function = as_a_learner(slip, _space(origin))
-                except SyntaxError:
-                    continue
-                result.made += 1
-                _try(exercise, slip, function, judge, inputs, right, known, result)
+        ground = Ground(
+            exercise,
+            oracle(id) if exercise.reference is None else None,
+            inputs,
+            [doing(exercise.reference or solution, given) for given in inputs],
+            [*exercise.suspects, *exercise.slips()],
+        )
+        exercise.inputs(seeds=MORE)  # once, for all the children
+    result = Tally(id)
+    waiting = mutants_of((solution, *RIGHT[id]), inputs)
+    result.all = len(waiting)
+    random.Random(0).shuffle(waiting)  # where not all are run, some of every kind
+    while waiting and result.made - result.equal < most:
+        batch, waiting = waiting[:BATCH], waiting[BATCH:]
+        for found in in_children(ground, batch):
+            if result.made - result.equal < most:
+                result.add(found)
+    result.every = not waiting
     return result
 
 
-def as_a_learner(slip: Slip, space: dict):
-    """The mutant as a function with a source, as in a notebook."""
+def mutants_of(origins, inputs) -> list[tuple[Slip, Any]]:
+    """(slip, the right answer that it is made of), each text once."""
+    found: dict[str, tuple[Slip, Any]] = {}
+    for origin in origins:
+        tree = trees(origin)
+        if tree is None:
+            continue
+        for slip in (*slips_of(tree), *in_place(tree, inputs[0] if inputs else ())):
+            found.setdefault(slip.text, (slip, origin))
+    return list(found.values())
+
+
+BATCH = 12  # mutants in one child
+SINGLE = ("10.7",)  # the interpreter of Triton does not recover from an error
+WALL = 90.0  # seconds by the clock for one mutant, on a busy machine
+
+
+def in_children(ground: Ground, batch: list[tuple[Slip, Any]]) -> Iterator[Tally]:
+    """What becomes of these mutants, one after the other; should a child die, the next goes on."""
+    size = 1 if ground.exercise.id in SINGLE else len(batch)
+    while batch:
+        now, batch = batch[:size], batch[size:]
+        done = 0
+        for found in _child(ground, now):
+            done += 1
+            yield found
+        if done < len(now):  # stuck, or dead: ended here, and counted as it would be in a notebook
+            slip, _ = now[done]
+            lost = Tally(ground.exercise.id, made=1, rejected=1)
+            lost.generic.append(f"[{slip.kind}: {slip.words}] {slip.text}\n    → (ended)")
+            yield lost
+            batch = now[done + 1 :] + batch
+
+
+def _child(ground: Ground, batch: list[tuple[Slip, Any]]) -> Iterator[Tally]:
+    news, tell = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(news)
+            limit = int(Path("/proc/self/statm").read_text().split()[0]) * 4096 + (2 << 30)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            with os.fdopen(tell, "wb") as out:
+                for slip, origin in batch:
+                    pickle.dump(_one(ground, slip, origin), out)
+                    out.flush()
+        finally:
+            os._exit(0)
+    os.close(tell)
+    with os.fdopen(news, "rb") as back:
+        for _ in batch:
+            if not back.peek(1) if select.select([back], [], [], WALL)[0] else True:
+                break
+            yield pickle.load(back)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def _one(ground: Ground, slip: Slip, origin) -> Tally:
+    result = Tally(ground.exercise.id)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            names = [d.id for d in trees(origin).decorator_list if isinstance(d, ast.Name)]
+            function = as_a_learner(slip, _space(origin), names[::-1])
+        except SyntaxError:
+            return result
+        result.made = 1
+        _try(ground, slip, function, origin, result)
+    return result
+
+
+def as_a_learner(slip: Slip, space: dict, wrapped_in: list[str]):
+    """The mutant as a function with a source, as in a notebook, and in its decorators."""
     file = f"<mutant {next(COUNT)}>"
     lines = [line + "\n" for line in slip.text.splitlines()]
     linecache.cache[file] = (len(slip.text), None, lines, file)
     exec(compile(slip.text, file, "exec"), space)
-    return space[slip.tree.name]
+    made = space[slip.tree.name]
+    for name in wrapped_in:
+        made = space[name](made)
+    return made
 
 
 COUNT = itertools.count()
 
 
 def _space(origin) -> dict:
+    origin = inspect.unwrap(origin)
     space = dict(origin.__globals__)
     for cell, name in zip(origin.__closure__ or (), origin.__code__.co_freevars, strict=True):
         space[name] = cell.cell_contents
     return space
 
 
-def _try(exercise, slip, function, judge, inputs, right, known, result) -> None:
-    did = []
+def _try(ground: Ground, slip: Slip, function, origin, result: Tally) -> None:
+    exercise, judge, inputs, right = ground.exercise, ground.judge, ground.inputs, ground.right
     many = exercise.reference is None  # right answers, so that another value need not be wrong
     if not many and inputs:
         for given, expected in zip(inputs, right, strict=True):
-            did.append(doing(function, given))
-            if not same(did[-1], expected):
+            if not same(doing(function, given), expected):
                 break
         else:
             result.equal += 1
@@ -303,12 +415,14 @@ def _try(exercise, slip, function, judge, inputs, right, known, result) -> None:
             result.equal += 1
             return
     state = torch.random.get_rng_state()
-    progress = safely.Progress()
+    progress, endless = safely.Progress(), False
+    said()  # what was said before
     with at_most(safely.SECONDS / 4, progress):  # one that only grows takes all memory in a second
         try:
             report = exercise._report(function, progress)
         except safely.Stopped:
             report = {"passed": False, "message": "It was still running."}
+            endless = True
     torch.random.set_rng_state(state)
     if report["passed"]:
         if many and judge is None:
@@ -320,7 +434,9 @@ def _try(exercise, slip, function, judge, inputs, right, known, result) -> None:
     if len(textwrap.wrap(report["message"], 96)) > 4:
         result.long.append(report["message"])
     text = f"[{slip.kind}: {slip.words}] {slip.text}\n    → {report['message']}"
-    message = Message(slip, exercise, said(), function, inputs, right, known, judge)
+    message = Message(
+        slip, exercise, said(), function, inputs, right, ground.known, judge, origin, endless
+    )
     how, words = name_of(message)
     if how == "misleading":
         result.misleading.append(text)
@@ -362,6 +478,11 @@ def main(arguments: list[str]) -> int:
                 total[key] += getattr(found, key)
             for key in ("passed", "misleading", "long"):
                 total[key] += len(getattr(found, key))
+            if "--keep" in arguments:
+                kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+                kept[id] = found.counts()
+                rows = (f'"{key}": {json.dumps(kept[key])}' for key in sorted(kept))
+                KEPT.write_text("{\n" + ",\n".join(rows) + "\n}\n")
     share = total["named"] / max(1, total["rejected"])
     print(
         f"{total['made'] - total['equal']} mutants, {total['passed']} passed, "

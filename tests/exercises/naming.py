@@ -5,56 +5,77 @@ A rejection counts as named when
 - or it points to a line and says what kind of change would help, and that change makes the mutant
   right on every input,
 - or it says that a name plays no part, and the mutation took the last use of that name away,
-- or, where many answers are right, it states an effect, and measured apart from the checker
-  (effects.py) that is the effect,
-- or the checker's own words speak of this kind of change. What does not count: the quoted error of
-  Python or torch, a wrong shape, type or number by itself. An error counts only where the mutation
-  is just that: a name without a value because its step was dropped or another name stands there.
-An accusation that any input contradicts is misleading.
+- or it says that a name has no value, and the mutation dropped the step that gives it one, or put
+  another name there,
+- or it says that the answer goes on for ever, and it does,
+- or, where many answers are right, it states an effect by more than a number, and measured apart
+  from the checker (effects.py) that is the effect,
+- or a property's own words speak of this kind of change (NAMES).
+What does not count: an error of Python or torch and what it generally means (MEANT says for which
+changes that is the mistake), a wrong shape, type or number, and the right formula.
+
+Misleading is an accusation that any input contradicts: a known mistake that does something else
+there, a change that does not mend it, a claim about axes or overflow (CLAIMS) that does not hold,
+or a name that played no part in the right answer either.
 """
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from effects import EFFECTS
 
 from attnlab.checks import exercise as exercise_module
+from attnlab.checks import explain
+from attnlab.checks.answer import OVERFLOWS
 from attnlab.checks.exercise import Exercise
+from attnlab.checks.repair import unused
 from attnlab.checks.slips import Slip
 
-# Words that name a kind of change, where no known mistake was accused.
+# Words of a property that name a kind of change, where no known mistake was accused.
 NAMES = {
-    "axis": r"ax[ie]s|rows?\b|columns?\b|along|batch|shape|stack|one number",
-    "transpose": r"ax[ie]s|rows?\b|columns?\b|transpose|swap|shape|changed places",
-    "scale": r"√|root|scale|divi|σ|lengths?\b",
-    "factor": r"√|root|scale|divi|multipl|σ|factor|plays no part|missing|lengths?\b",
-    "term": r"missing|added?\b|plus|minus|subtract|bias|plays no part|shape",
-    "sign": r"sign\b|minus|plus|negative|ahead|direction|wrong way|subtract",
-    "mask": r"mask|hid|kept|left out|leave out|visible|window|wrong way|condition|skip|padding"
-    r"|may see|stays as it was",
-    "border": r"border|exactly|<=|>=|≤|≥|at least|reach",
-    "off by one": r"one too|off by one|shape|border|first|last|returned an? (list|tuple)",
-    "keepdim": r"keepdim|axis|shape",
-    "reduction": r"all axes|one number|whole|shape|each",
-    "function": r"where an? `|tanh|sigmoid|softmax|largest|smallest|best|worst|shape|\blog|product"
-    r"|one bad|sum\b|mean\b|lengths?\b|add up",
-    "missing": r"missing|still|without|softmax|forgotten|shape|√|√|scale|divide|length",
-    "swapped": r"swap|changed places|order|upside|wrong way|shape|belongs",
-    "wrong name": r"used where|mixed|plays no part|swap|come from|shape|belongs|intermediate",
-    "fixed": r"plays no part|fixed|shape|depends? on",
-    "constant": r"constant|base|σ|switch|scale|10000|n − 1|wrong number",
-    "condition": r"condition|skip|always|never|one bad|stays as it was",
-    "too early": r"intermediate|still|shape|returned|alone|itself|missing",
-    "step": r"step|missing|not defined|before it gets|forgotten|returned",
-    "first only": r"only the first|shape|all of|every|each",
-    "slice": r"slice|shape|too many",
+    "axis": r"\bax[ie]s\b|columns do|rows do|along",
+    "transpose": r"\bax[ie]s\b|transpose|swap|changed places",
+    "scale": r"√|root|scale|divi|too (large|small)",
+    "factor": r"√|root|scale|divi|multipl|factor|too (large|small)",
+    "term": r"missing|added|plus|minus|subtract|bias",
+    "sign": r"\bsign\b|minus|negative|ahead|direction|wrong way|subtract",
+    "mask": r"\bmask|hidden|left out|leave out|wrong way|padding|may see|stays as it was",
+    "border": r"border|exactly|<=|>=|≤|≥|at least",
+    "off by one": r"one too|off by one|border|the first|the last",
+    "keepdim": r"keepdim|an axis",
+    "reduction": r"all axes|one number for|the whole",
+    "function": r"where an? `|largest|smallest|best|worst|add up",
+    "missing": r"missing|without|forgotten",
+    "swapped": r"swap|changed places|order|upside|wrong way",
+    "wrong name": r"used where|mixed up|swap|changed places",
+    "fixed": r"plays no part|fixed|whatever|the same for",
+    "constant": r"constant|base\b|switch|10000|n − 1",
+    "condition": r"condition|always|never|stays as it was",
+    "too early": r"intermediate|returned .* itself|not yet",
+    "step": r"\bstep\b|missing|forgotten",
+    "first only": r"only the first|all of|every one",
+    "slice": r"slice|too many|cut",
     "power": r"power|root|square|exponent|√",
-    "operation": r"multipl|added|product|quotient|remainder|divi|shape",
-    "order": r"order|smallest|worst|largest|likeliest|n − 1|divides",
+    "operation": r"multipl|added|product|quotient|remainder|divi",
+    "order": r"order|smallest|worst|largest|likeliest|n − 1",
     "in place": r"in place",
 }
+
+# What an error of Python or torch generally means is the mistake only for these changes.
+MEANT = {
+    r"^In a product `a @ b`": {"transpose"},
+    r"^`\.T` turns all the axes": {"transpose"},
+    r"^Two shapes do not fit together": {"keepdim"},
+    r"^Count axes from the back": {"axis"},
+    r"runs past the end of an axis": {"off by one", "border"},
+    r"^It calls itself without end": {"mask", "condition", "border", "slice", "off by one", "step"},
+}
+_GENERAL = {words.split("{0}")[0].split("`")[0] for _, _, words in explain._MEANINGS}
+_FORMULA = re.compile(r"It should be|[ (]= |softmax\(|\bexp\(|^[^.?]*[·Σ]")
 
 
 _PARTS: list[tuple[str, str, str]] = []
@@ -92,6 +113,56 @@ class Message:
     right: list
     known: list
     judge: Any
+    origin: Any = None  # the right answer that was changed
+    endless: bool = False  # it was stopped
+
+    def did(self) -> list:
+        from mutants import doing
+
+        return [doing(self.function, given) for given in self.inputs]
+
+
+# ── claims that a message may make beside the cause, and whether every input bears them out ─────
+
+
+def _shapes_are(message: Message, fits: Callable[[Any, Any], bool]) -> bool:
+    """On every input where both return a tensor."""
+    for one, other in zip(message.did(), message.right, strict=True):
+        a, b = one[1], other[1]
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and not fits(a, b):
+            return False
+    return True
+
+
+def _swapped(a, b) -> bool:
+    return a.shape == b.shape or (a.ndim > 1 and a.mT.shape == b.shape)
+
+
+def _ones(a, b) -> bool:
+    return [n for n in a.shape if n != 1] == [n for n in b.shape if n != 1]
+
+
+def _overflows(message: Message) -> bool:
+    """Right wherever the numbers are of usual size."""
+    from mutants import alike
+
+    for given, one, other in zip(message.inputs, message.did(), message.right, strict=True):
+        floats = [x for x in given if isinstance(x, torch.Tensor) and x.is_floating_point()]
+        usual = all(not x.numel() or float(x.nan_to_num().abs().max()) < 20 for x in floats)
+        if floats and usual and not alike(one, other):
+            return False
+    return True
+
+
+CLAIMS: list[tuple[str, Callable[[Message], bool], set[str]]] = [  # and the changes they name
+    ("The last two axes are swapped.", lambda m: _shapes_are(m, _swapped), {"transpose", "axis"}),
+    (
+        "An axis of size 1 is too many or missing.",
+        lambda m: _shapes_are(m, _ones),
+        {"keepdim", "slice", "axis"},
+    ),
+    (OVERFLOWS, _overflows, set()),
+]
 
 
 # What is merely seen: the error of Python or torch, a shape, a number, a type.
@@ -126,18 +197,32 @@ def name_of(message: Message) -> tuple[str, str]:
     if cause:  # the answer is random
         return "read", cause
     if re.search(r"^`\w+` (is computed and never used|plays no part)", likely):
-        return "read", likely  # a fact of the code, and no right answer has such a name
+        before = "" if message.origin is None else unused(message.origin)
+        if before == likely:  # as in the right answer that was changed; a question accuses nobody
+            return ("" if likely.endswith("?") else "misleading"), ""
+        return "read", likely
+    if message.endless:
+        return "endless", "still running"
     if no_value := re.search(r"raised (?:NameError|UnboundLocalError): .*?'(\w+)'", seen):
         if kind in ("step", "too early") or f"`{no_value[1]}`" in message.slip.words:
             return "error", no_value[0]
         return "", ""
-    if message.exercise.id in EFFECTS:
+    for claim, holds, kinds in CLAIMS:
+        if likely == claim and message.exercise.reference is not None:
+            named = "claim" if kind in kinds else ""
+            return (named if holds(message) else "misleading"), claim
+    for pattern, kinds in MEANT.items():
+        if re.search(pattern, likely):
+            return ("error" if kind in kinds else ""), likely
+    if message.exercise.id in EFFECTS and not re.match(r"`\w+` raised", seen):
         try:
             true = EFFECTS[message.exercise.id](message.function, f"{seen} {likely}")
         except Exception:
             return "", ""
         return {True: "effect", False: "misleading", None: ""}[true], seen
-    own = f"{'' if _SEEN.fullmatch(seen) else seen} {likely}"
+    general = any(likely.startswith(words) for words in _GENERAL if words)
+    guess = "" if general or _FORMULA.search(likely) else likely
+    own = f"{'' if _SEEN.fullmatch(seen) else seen} {guess}"
     if re.search(NAMES[kind], own):
         return "words", own
     return "", ""

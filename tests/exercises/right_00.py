@@ -148,3 +148,82 @@ class Solver:
         a, b, c = (unit[w] for w in puzzle)
         left = [w for w in unit if w not in puzzle]
         return max(left, key=lambda w: float(unit[w].double() @ (b - a + c).double()))
+
+
+# 00.5 my_frames(sound, size) ---------------------------------------------------------------------
+
+
+@hand("00.5")
+def frames_by_einops(sound, size):
+    return rearrange(sound, "c (n f) -> n (f c)", f=size)
+
+
+@hand("00.5")
+def frames_in_numpy(sound, size):
+    x = sound.numpy()
+    return np.stack([x[:, i : i + size].T.ravel() for i in range(0, x.shape[1], size)])
+
+
+@hand("00.5")
+def frames_by_chunks(sound, size):
+    return torch.stack([one.movedim(0, 1).reshape(-1) for one in sound.split(size, dim=1)])
+
+
+@hand("00.5")
+class Framer:
+    def __call__(self, sound, size):
+        rows = []
+        for start in range(0, sound.shape[1], size):
+            moments = range(start, start + size)
+            rows.append([channel[t] for t in moments for channel in sound.tolist()])
+        return torch.tensor(rows)
+
+
+# 00.6 cosines_stay(change) -----------------------------------------------------------------------
+
+STAYS = {
+    "every vector twice as long": True,
+    "every vector scaled to length 1": True,
+    "every sign turned": True,
+    "the columns in another order": True,
+    "the first column doubled": False,
+    "one more column, all 0": True,
+    "one more column, all 1": False,
+    "the same vector added to every word": False,
+}
+
+
+@hand("00.6")
+def looked_up(change):
+    return STAYS[change]
+
+
+@hand("00.6")
+def case_by_case(change):
+    match change:
+        case "the first column doubled" | "one more column, all 1":
+            return False
+        case "the same vector added to every word":
+            return False
+        case _:
+            return True
+
+
+@hand("00.6")
+class Prophet:
+    def __call__(self, change):
+        table = torch.randn(5, 3, dtype=torch.double)
+        more = {
+            "every vector twice as long": table * 2,
+            "every sign turned": -table,
+            "the columns in another order": table.flip(1),
+            "the first column doubled": torch.cat([2 * table[:, :1], table[:, 1:]], 1),
+            "one more column, all 0": F.pad(table, (0, 1)),
+            "one more column, all 1": F.pad(table, (0, 1), value=1.0),
+            "the same vector added to every word": table + 1,
+        }
+        new = more.get(change, F.normalize(table, dim=-1))
+        return bool(torch.allclose(self.cosines(new), self.cosines(table)))
+
+    def cosines(self, table):
+        return F.cosine_similarity(table[:, None], table[None], dim=-1)

@@ -151,3 +151,98 @@ class Shares:
     def __call__(self, lengths):
         count = Counter(lengths.tolist())
         return torch.tensor([1 / count[n] / len(count) for n in lengths.tolist()])
+
+
+# 01.6 my_teacher(target) -------------------------------------------------------------------------
+
+
+@hand("01.6")
+def lessons_in_numpy(target):
+    t = target.numpy()
+    read = np.pad(t, ((0, 0), (1, 0)), constant_values=1)
+    say = np.pad(t, ((0, 0), (0, 1)))
+    say[np.arange(len(t)), (t != 0).sum(1)] = 2
+    return read, say
+
+
+@hand("01.6")
+def lessons_by_comparing(target):
+    say = torch.nn.functional.pad(target, (0, 1))
+    ends = torch.arange(say.shape[1]) == (target != 0).sum(1, keepdim=True)
+    return torch.nn.functional.pad(target, (1, 0), value=1), say + 2 * ends
+
+
+@hand("01.6")
+def lessons_row_by_row(target):
+    read, say = [], []
+    for row in target.tolist():
+        words = [word for word in row if word != 0]
+        room = [0] * (len(row) - len(words))
+        read.append([1, *words, *room])
+        say.append([*words, 2, *room])
+    return torch.tensor(read), torch.tensor(say)
+
+
+@hand("01.6")
+class Teacher:
+    def __call__(self, target):
+        many = target.count_nonzero(1).tolist()
+        read = torch.zeros(len(target), target.shape[1] + 1, dtype=torch.long)
+        say = read.clone()
+        for row, n in enumerate(many):
+            read[row, 0] = 1
+            read[row, 1 : n + 1] = say[row, :n] = target[row, :n]
+            say[row, n] = 2
+        return [read, say]
+
+
+# 01.7 state_stays(change) ------------------------------------------------------------------------
+
+STAYS = {
+    "the words in reverse order": False,
+    "a word of zeros in front": True,
+    "a word of zeros at the end": False,
+    "every word doubled, W halved": True,
+    "the first word said twice": False,
+    "U = 0, and the first two words swapped": True,
+    "U = 0, and the last two words swapped": False,
+}
+
+
+@hand("01.7")
+def looked_up(change):
+    return STAYS[change]
+
+
+@hand("01.7")
+def case_by_case(change):
+    match change.split():
+        case ["a", *_, "front"] | ["every", *_]:
+            return True
+        case ["U", *_, "first", "two", "words", "swapped"]:
+            return True
+        case _:
+            return False
+
+
+@hand("01.7")
+class Prophet:
+    def __call__(self, change):
+        x, w, u = torch.randn(4, 2), torch.randn(3, 2), torch.randn(3, 3)
+        u = 0 * u if change.startswith("U") else u
+        zeros = torch.zeros(1, 2)
+        new = {
+            "the words in reverse order": x.flip(0),
+            "a word of zeros in front": torch.cat([zeros, x]),
+            "a word of zeros at the end": torch.cat([x, zeros]),
+            "the first word said twice": x[[0, 0, 1, 2, 3]],
+            "U = 0, and the first two words swapped": x[[1, 0, 2, 3]],
+            "U = 0, and the last two words swapped": x[[0, 1, 3, 2]],
+        }.get(change, x)
+        return bool(torch.allclose(self.last(new, w, u), self.last(x, w, u), atol=1e-6))
+
+    def last(self, x, w, u):
+        h = torch.zeros(len(u))
+        for word in x:
+            h = torch.tanh(w @ word + u @ h)
+        return h

@@ -162,3 +162,71 @@ def spread_in_a_loop(alpha):
     rows = alpha.reshape(-1, alpha.shape[-1]).tolist()
     found = [math.exp(-sum(a * math.log(a) for a in row if a > 0)) for row in rows]
     return torch.tensor(found).reshape(alpha.shape[:-1])
+
+
+# 02.7 padded_context(e, h, real) -----------------------------------------------------------------
+
+
+@hand("02.7")
+def padded_in_numpy(e, h, real):
+    e, h, real = e.numpy(), h.numpy(), real.numpy()
+    e = np.where(real[:, None, :], e, -np.inf)
+    share = np.exp(e - e.max(-1, keepdims=True))
+    return np.einsum("bts,bsd->btd", share / share.sum(-1, keepdims=True), h)
+
+
+@hand("02.7")
+class Padded(torch.nn.Module):
+    def forward(self, e, h, real):
+        bias = torch.zeros(real.shape).masked_fill(~real, -torch.inf)
+        return torch.baddbmm(torch.zeros(()), torch.nn.Softmax(-1)(e + bias[:, None]), h)
+
+
+@hand("02.7")
+def padded_word_by_word(e, h, real):
+    out = torch.zeros(*e.shape[:2], h.shape[-1], dtype=torch.float64)
+    for b, t in np.ndindex(*e.shape[:2]):
+        words = [s for s in range(e.shape[2]) if real[b, s]]
+        weights = torch.stack([e[b, t, s] for s in words]).double().softmax(0)
+        out[b, t] = sum(a * h[b, s] for a, s in zip(weights, words, strict=True))
+    return out
+
+
+# 02.8 context_stays(change) ----------------------------------------------------------------------
+
+
+def context_after(change, scores, words):
+    """The context of these words, and of what the change makes of them."""
+    if change == "3 more for every score":
+        scores = scores + 3
+    elif change == "words in reverse order":
+        scores, words = scores.flip(0), words.flip(0)
+    elif change == "every word twice":
+        scores, words = scores.repeat(2), words.repeat(2, 1)
+    elif change == "a word with score −∞":
+        scores = torch.cat([scores, torch.tensor([-torch.inf])])
+        words = torch.cat([words, torch.ones(1, words.shape[1])])
+    else:  # the scores, or the words, are others
+        scores = scores * torch.linspace(1, 2, len(scores))
+    return scores.softmax(0) @ words
+
+
+@hand("02.8")
+def stays_by_trying(change):
+    scores, words = torch.tensor([0.5, -1.0, 2.0]), torch.eye(3)
+    return bool(torch.allclose(context_after(change, scores, words), scores.softmax(0) @ words))
+
+
+@hand("02.8")
+class Stays:
+    changed = ("doubled", " 0", "the last word twice")
+
+    def __call__(self, change):
+        return not any(change.endswith(end) for end in self.changed)
+
+
+@hand("02.8")
+def stays_by_a_table(change):
+    table = {"3 more": True, "words in": True, "every wo": True, "a word w": True}
+    same = [stays for start, stays in table.items() if change.startswith(start)]
+    return bool(same) and not change.endswith(" 0")

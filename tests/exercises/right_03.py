@@ -148,3 +148,71 @@ class Blocks:
             table = (q[..., rows, :] @ k.mT).div_(math.sqrt(q.shape[-1]))
             out[..., rows, :] = torch.softmax(table, -1) @ v
         return out
+
+
+# 03.7 centred_attention(x) -----------------------------------------------------------------------
+
+
+@hand("03.7")
+def centred_in_numpy(x):
+    x = x.numpy() - x.numpy().mean(-1, keepdims=True)
+    e = x @ np.swapaxes(x, -1, -2) / np.sqrt(x.shape[-1])
+    return shares(np.where(np.tri(x.shape[-2], dtype=bool), e, -np.inf)) @ x
+
+
+@hand("03.7")
+def centred_and_fused(x):
+    x = x - x.mean(-1, keepdim=True)
+    return F.scaled_dot_product_attention(x, x, x, is_causal=True)
+
+
+@hand("03.7")
+def one_query_at_a_time(x):
+    out = torch.empty_like(x)
+    x = x - torch.sum(x, -1, keepdim=True) / x.shape[-1]
+    for i in range(x.shape[-2]):
+        scores = einsum(x[..., i, :], x[..., : i + 1, :], "... d, ... s d -> ... s")
+        alpha = (scores / math.sqrt(x.shape[-1])).softmax(-1)
+        out[..., i, :] = einsum(alpha, x[..., : i + 1, :], "... s, ... s d -> ... d")
+    return out
+
+
+# 03.8 weights_stay(change) -----------------------------------------------------------------------
+
+
+@hand("03.8")
+def as_a_table(change):
+    table = {
+        "W_q doubled": False,
+        "W_v doubled": True,
+        "W_q doubled, W_k halved": True,
+        "W_q and W_k swapped": False,
+        "the same vector added to every key": True,
+        "the same vector added to every query": False,
+        "queries and keys turned by the same rotation": True,
+    }
+    return table[change]
+
+
+@hand("03.8")
+def by_a_rule(change):
+    if change.startswith("W_v") or "rotation" in change:
+        return True
+    return "halved" in change or change.endswith("every key")
+
+
+@hand("03.8")
+class Tried:
+    def __call__(self, change):
+        x, w_q, w_k, more = (torch.randn(*shape) for shape in ((5, 4), (4, 3), (4, 3), (3,)))
+        q, k = x @ w_q, x @ w_k
+        new_q = 2 * q if change.startswith("W_q doubled") else q
+        new_k = k / 2 if "halved" in change else k
+        if "swapped" in change:
+            new_q, new_k = k, q
+        if "key" in change and "added" in change:
+            new_k = k + more
+        if "every query" in change:
+            new_q = q + more
+        old, new = (torch.softmax(a @ b.T, -1) for a, b in ((q, k), (new_q, new_k)))
+        return bool(torch.allclose(old, new, atol=1e-5))

@@ -132,3 +132,68 @@ class Arrows:
     def __call__(self, n):
         pairs = [(math.sin(2 * math.pi * i / n), math.cos(2 * math.pi * i / n)) for i in range(n)]
         return torch.tensor(pairs).T
+
+
+# 04.7 my_share(heads, wishes, shelves) -----------------------------------------------------------
+
+
+@hand("04.7")
+def share_in_numpy(heads, wishes, shelves):
+    return np.where(np.arange(wishes) < heads, 1.0, 1 / shelves).mean()
+
+
+@hand("04.7")
+def share_as_a_tensor(heads, wishes, shelves):
+    right = torch.full((wishes,), 1 / shelves)
+    right[:heads] = 1
+    return right.mean()
+
+
+@hand("04.7")
+def share_by_cases(heads, wishes, shelves):
+    if heads >= wishes:
+        return 1
+    return (heads * shelves + wishes - heads) / (shelves * wishes)
+
+
+@hand("04.7")
+class Share:
+    def __call__(self, heads, wishes, shelves):
+        missing = max(wishes - heads, 0)
+        return 1 - missing / wishes * (1 - 1 / shelves)
+
+
+# 04.6 times(what) --------------------------------------------------------------------------------
+
+
+def measured(heads, width=64, length=10):
+    """Of multi-head attention with so many heads: counted, not known."""
+    part = width // heads
+    scores = torch.zeros(heads, length, part) @ torch.zeros(heads, part, length)
+    return {
+        "parameters": 4 * torch.zeros(width, heads * part).numel(),
+        "products": scores.numel() * part,
+        "weights": scores.numel(),
+        "head width": part,
+    }
+
+
+@hand("04.6")
+def times_by_counting(what):
+    return measured(8)[what] / measured(4)[what]
+
+
+@hand("04.6")
+class Times:
+    def __call__(self, what):
+        match what:
+            case "weights":
+                return 2
+            case "head width":
+                return 1 / 2
+        return 1
+
+
+@hand("04.6")
+def times_as_a_power_of_two(what):
+    return np.float64(2.0 ** {"weights": 1, "head width": -1}.get(what, 0))

@@ -149,3 +149,103 @@ class Back:
 @hand("05.5")
 def half_the_way_each(k, width):
     return 15 * turned(k / 2, width), 15 * turned(-k / 2, width)
+
+
+# 05.8 my_base(factor, width, base) ---------------------------------------------------------------
+
+
+@hand("05.8")
+def base_in_numpy(factor, width, base):
+    return np.float64(base) * np.power(factor, width / (width - 2))
+
+
+@hand("05.8")
+def base_as_a_tensor(factor, width, base):
+    return torch.tensor(base).double() * torch.tensor(factor).double() ** (width / (width - 2))
+
+
+@hand("05.8")
+def base_by_bisection(factor, width, base):
+    power = (width - 2) / width
+    low, high = base, base * factor**3
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (middle / base) ** power < factor else (low, middle)
+    return low
+
+
+@hand("05.8")
+class Base:
+    def __call__(self, factor, width, base):
+        return base * factor * factor ** (2 / (width - 2))
+
+
+# 05.6 rope_scores(q, k) --------------------------------------------------------------------------
+
+
+@hand("05.6")
+def rope_scores_in_complex_numbers(q, k):
+    def turned(x, first):
+        angles = np.arange(first, first + len(x))[:, None] / 10_000 ** (
+            np.arange(0, x.shape[-1], 2) / x.shape[-1]
+        )
+        pairs = x.numpy().astype(np.float64)
+        return (pairs[:, ::2] + 1j * pairs[:, 1::2]) * np.exp(1j * angles)
+
+    one, other = turned(q, len(k) - len(q)), turned(k, 0)
+    return (one @ other.conj().T).real / np.sqrt(q.shape[-1])
+
+
+@hand("05.6")
+class RopeScores(torch.nn.Module):
+    """By distance alone: the key stays, the query is turned by how far apart they stand."""
+
+    def forward(self, q, k):
+        width = q.shape[-1]
+        apart = torch.arange(len(k) - len(q), len(k))[:, None] - torch.arange(len(k))
+        angle = apart[..., None] * 10_000 ** (-torch.arange(0, width, 2) / width)
+        (a, b), (c, d) = q.unflatten(-1, (-1, 2)).unbind(-1), k.unflatten(-1, (-1, 2)).unbind(-1)
+        same = torch.einsum("lp,sp,lsp->ls", a, c, angle.cos())
+        same = same + torch.einsum("lp,sp,lsp->ls", b, d, angle.cos())
+        cross = torch.einsum("lp,sp,lsp->ls", a, d, angle.sin())
+        return (same + cross - torch.einsum("lp,sp,lsp->ls", b, c, angle.sin())) / width**0.5
+
+
+@hand("05.6")
+def rope_scores_with_matrices(q, k):
+    def matrix(place):
+        turns = place * 10_000 ** (-torch.arange(0, q.shape[-1], 2).double() / q.shape[-1])
+        return torch.block_diag(
+            *(torch.tensor([[t.cos(), -t.sin()], [t.sin(), t.cos()]]).double() for t in turns)
+        )
+
+    first = len(k) - len(q)
+    turned_q = torch.stack([matrix(first + i) @ row for i, row in enumerate(q.double())])
+    turned_k = torch.stack([matrix(i) @ row for i, row in enumerate(k.double())])
+    return turned_q @ turned_k.mT * q.shape[-1] ** -0.5
+
+
+# 05.7 moves_with_you(kind) -----------------------------------------------------------------------
+
+
+@hand("05.7")
+class MovesWithYou:
+    absolute = frozenset({"sinusoidal", "learned"})
+
+    def __call__(self, kind):
+        return kind not in self.absolute
+
+
+@hand("05.7")
+def moves_by_capitals(kind):
+    """Absolute places are common nouns here; the relative ones are names."""
+    return not kind.islower()
+
+
+@hand("05.7")
+def moves_by_cases(kind):
+    match kind:
+        case "Shaw" | "T5" | "ALiBi" | "RoPE":
+            return True
+        case _:
+            return False

@@ -1,12 +1,17 @@
 """Chapter 10: right answers in other hands."""
 
 import math
+import os
+
+os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton is imported: no GPU is needed
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from corpus import hand
 from einops import einsum, rearrange
+
+from attnlab.kernels.block import in_triton, tl
 
 # 10.1 my_take(top, total, mixed, scores, values) -------------------------------------------------
 
@@ -199,6 +204,59 @@ def bytes_of_a_tensor(layers, kv_heads, head_width, context, batch, item):
     return shape.numel() * item
 
 
+# 10.7 my_block(top, total, mixed, scores, values): blocks of Triton -------------------------------
+
+
+@hand("10.7")
+@in_triton
+def block_with_powers_of_two(top, total, mixed, scores, values):
+    a = 1.4426950408889634  # log₂ e
+    new = tl.maximum(tl.max(scores, axis=1), top)
+    old, p = tl.exp2((top - new) * a), tl.exp2((scores - new[:, None]) * a)
+    return new, total * old + tl.sum(p, axis=1), tl.dot(p, values) + mixed * old[:, None]
+
+
+@hand("10.7")
+@in_triton
+def block_turned_round(top, total, mixed, scores, values):
+    turned = tl.trans(scores)  # (N, M)
+    highest = tl.max(turned, axis=0)
+    new = tl.where(highest > top, highest, top)
+    p = tl.exp(turned - new[None, :])
+    old = tl.exp(top - new)
+    grown = tl.dot(tl.trans(p), values)
+    return new, tl.sum(p, axis=0) + old * total, grown + tl.expand_dims(old, 1) * mixed
+
+
+@hand("10.7")
+@in_triton
+def block_through_a_helper(top, total, mixed, scores, values):
+    def shrunk(x, by):
+        return tl.exp(x - by)
+
+    new = tl.maximum(top, tl.max(scores, 1))
+    p = shrunk(scores, tl.expand_dims(new, 1))
+    both = tl.dot(p, values), tl.sum(p, 1)
+    old = shrunk(top, new)
+    return new, tl.fma(old, total, both[1]), tl.fma(old[:, None], mixed, both[0])
+
+
+class Kernels:
+    @staticmethod
+    @in_triton
+    def update(top, total, mixed, scores, values):
+        new = tl.maximum(top, -tl.min(-scores, 1))
+        p, old = tl.exp(scores - new[:, None]), tl.exp(top - new)
+        total *= old
+        total += tl.sum(p, 1)
+        mixed *= old[:, None]
+        mixed += tl.sum(p[:, :, None] * values[None, :, :], 1)
+        return new, total, mixed
+
+
+hand("10.7")(Kernels.update)
+
+
 # 10.8 block_bytes(m, n, d) -----------------------------------------------------------------------
 
 
@@ -223,3 +281,33 @@ class Block:
 def block_of_tensors(m, n, d):
     shapes = [(m, d), (m, d), (n, d), (n, d), (m, n), (m, 2)]
     return sum(torch.Size(shape).numel() for shape in shapes) * torch.float32.itemsize
+
+
+# 10.9 my_gradient(parts, sizes) ------------------------------------------------------------------
+
+
+@hand("10.9")
+def gradient_in_numpy(parts, sizes):
+    return np.average(parts.numpy(), axis=0, weights=sizes.numpy())
+
+
+@hand("10.9")
+def gradient_as_a_running_mean(parts, sizes):
+    mean, seen = torch.zeros_like(parts[0]), 0
+    for part, size in zip(parts, sizes.tolist(), strict=True):
+        seen += size
+        if size:
+            mean = mean + (part - mean) * size / seen
+    return mean
+
+
+@hand("10.9")
+class Gradient(torch.nn.Module):
+    def forward(self, parts, sizes):
+        return F.normalize(sizes.to(parts.dtype), p=1, dim=0) @ parts
+
+
+@hand("10.9")
+def gradient_token_by_token(parts, sizes):
+    with torch.no_grad():
+        return parts.double().repeat_interleave(sizes, dim=0).mean(0)

@@ -6,15 +6,18 @@ mistake, never shows the solution, and takes less than two seconds, even when th
 or crashes Python: it runs in a process of its own where the system has one to give.
 
     exercise.py   Exercise: properties, suspects, and how a failure becomes a sentence
+    cause.py      what a mistake is called, if that can be told for certain
     answer.py     Answer: calls a learner's function with care and looks at what comes back
+    arguments.py  what goes into an answer; look.py: what comes out of it
     safely.py     runs a job with a time limit, in a process of its own (forked.py) or in a thread
     state.py      what an answer may change for others, and how it is put back
     explain.py    a learner's exception, or an unfinished stub, in one sentence
     compare.py    are two values the same, and if not, where do they differ?
     draw.py       Draw: fresh inputs of unequal and degenerate sizes, with ties and extremes
-    slips.py      a right answer with one thing changed, and the words for it; `plain/` has the
-                  answers that it starts from
-    repair.py     the learner's own code with one thing changed, until it is right
+    slips.py      a right answer with one thing changed: slip_kinds.py has the changes and their
+                  words (axes.py, rewrite.py), `plain/` the answers that they start from
+    repair.py     the learner's own code (own_code.py) with one thing changed (remedies.py), until
+                  it is right
     verdict.py    Verdict: one result, as text and as HTML
     picture.py    expected, seen and difference, drawn as small maps
     ch03.py …     one module a chapter, found by the id; its known mistakes in ch03_suspects.py

@@ -29,9 +29,10 @@ from attnlab.checks.capstone_suspects import (
     shares,
     swiglu,
 )
+from attnlab.checks.cause import MORE
 from attnlab.checks.compare import a_kind_of, close, difference, numbers
 from attnlab.checks.draw import Draw
-from attnlab.checks.exercise import MORE, Exercise
+from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake, raised
 from attnlab.checks.verdict import Verdict
 from attnlab.models.stories import Layer, Weights, open_weights, stories15m

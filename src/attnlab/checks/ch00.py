@@ -1,4 +1,4 @@
-"""Chapter 0, start here: what its four exercises must satisfy, and what each mistake is called."""
+"""Chapter 0, start here: what its exercises must satisfy, and what each mistake is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import torch
 from torch import Tensor
 
 from attnlab.checks.answer import Answer
-from attnlab.checks.ch00_suspects import ANALOGY, GLUE, Pair, Puzzle, analogy, glue
+from attnlab.checks.ch00_suspects import (
+    ANALOGY,
+    GLUE,
+    STRETCHES,
+    Pair,
+    Puzzle,
+    analogy,
+    glue,
+    stretches,
+)
 from attnlab.checks.compare import a_kind_of, close, numbers, show
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
@@ -265,7 +274,10 @@ def pieces_and_a_pair(draw: Draw) -> tuple[list[str], Pair]:
     parts = [draw.choice(letters) for _ in range(draw.size(0, 9))]
     if any(not one.isalnum() for one in letters):
         draw.note = "A piece may be any sign: a full stop, a blank, a bracket."
-    return parts, (draw.choice(letters), draw.choice(letters))
+    pair = draw.choice(letters), draw.choice(letters)
+    if draw.chance(0.3):  # right at the beginning, with two or fewer after it
+        parts = [*pair, *parts[:2]]
+    return parts, pair
 
 
 # 00.4 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -350,3 +362,124 @@ def puzzles_words_and_a_table(draw: Draw) -> tuple[list[Puzzle], list[str], Tens
         table[others] = draw.numbers(len(others), table.shape[1], spread=0.3) - target
         draw.note = "Here all three given words are nearest; none of them may be the answer."
     return puzzles, words, table
+
+
+# 00.5 ────────────────────────────────────────────────────────────────────────────────────────────
+
+cut_sound = Exercise(
+    "00.5",
+    title="Find the bug",
+    call="my_frames(sound, size)",
+    returns="one row for each stretch of time, shape (N, F·C)",
+    reference=stretches,
+    suspects=STRETCHES,
+    lesson="A reshape keeps the order of the numbers: what lies side by side must be the last axis "
+    "that you split off. The shapes were right all along.",
+)
+
+
+@cut_sound.property
+def there_is_one_row_for_each_stretch(answer: Answer) -> None:
+    answer(numbers(2, 12), 3)
+
+
+@cut_sound.property
+def a_click_is_heard_in_one_row_alone(answer: Answer) -> None:
+    sound = torch.zeros(2, 12)
+    sound[:, 3:6] = 1.0  # the second stretch of three samples
+    seen = answer(sound, 3)
+    if not close(seen.sum(1), torch.tensor([0.0, 6.0, 0.0, 0.0])):
+        where = seen.sum(1).nonzero().flatten().tolist()
+        raise Mistake(
+            "A sound of 12 samples clicks at samples 3, 4 and 5 and is silent elsewhere. In "
+            f"frames of 3 the click came out in rows {where}, not in row 1 alone.",
+            likely="Each row must hold samples that follow one another.",
+        )
+
+
+@cut_sound.property
+def moment_by_moment_then_channel_by_channel(answer: Answer) -> None:
+    answer.must_match(
+        numbers(2, 12), 3,
+        likely="Inside a row: the first moment of all channels, then the second moment, and so on.",
+    )  # fmt: skip
+    answer.must_match(numbers(3, 10, seed=1), 2)
+
+
+@cut_sound.property
+def one_channel_or_one_long_frame(answer: Answer) -> None:
+    answer.must_match(numbers(1, 8, seed=2), 4)
+    answer.must_match(numbers(2, 5, seed=3), 5)
+    answer.must_match(numbers(4, 3, seed=4), 1)
+
+
+@cut_sound.draws
+def a_sound_and_a_size(draw: Draw) -> tuple[Tensor, int]:
+    size = draw.size(1, 5)
+    return draw.numbers(draw.choice([2, 1, 3]), size * draw.size(1, 6)), size
+
+
+# 00.6 ────────────────────────────────────────────────────────────────────────────────────────────
+
+CHANGES = {
+    "every vector twice as long": "Dot product and lengths grow by the same factor, 2 · 2.",
+    "every vector scaled to length 1": "A cosine divides by both lengths anyway.",
+    "every sign turned": "(−a) · (−b) = a · b, and the lengths stay.",
+    "the columns in another order": "A dot product is a sum over the columns, in any order.",
+    "the first column doubled": "Now the first column counts more than the others.",
+    "one more column, all 0": "It adds 0 to every dot product and to every length.",
+    "one more column, all 1": "It adds 1 to every dot product: all words move closer.",
+    "the same vector added to every word": "All words now share something, and move closer to it.",
+}
+
+prediction = Exercise(
+    "00.6",
+    title="Predict, then run",
+    call="cosines_stay(change)",
+    returns="True or False",
+    lesson="Lengths, signs and the order of the columns do not count; directions from the origin "
+    "do. That is why people subtract the mean before they compare.",
+)
+
+
+def cosines_between(table: Tensor) -> Tensor:
+    return unit(table) @ unit(table).T
+
+
+def stays(change: str) -> bool:
+    """Run it, on a table drawn at random."""
+    table = numbers(6, 4)
+    column = torch.ones(6, 1)
+    new = {
+        "every vector twice as long": lambda: 2 * table,
+        "every vector scaled to length 1": lambda: unit(table),
+        "every sign turned": lambda: -table,
+        "the columns in another order": lambda: table[:, [2, 0, 3, 1]],
+        "the first column doubled": lambda: table * torch.tensor([2.0, 1, 1, 1]),
+        "one more column, all 0": lambda: torch.cat([table, 0 * column], dim=1),
+        "one more column, all 1": lambda: torch.cat([table, column], dim=1),
+        "the same vector added to every word": lambda: table + numbers(4, seed=1),
+    }[change]()
+    return close(cosines_between(new), cosines_between(table))
+
+
+@prediction.property
+def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
+    for change in CHANGES:
+        said = answer(change)
+        if not isinstance(said, bool):
+            raise Mistake(
+                f'`cosines_stay("{change}")` returned {a_kind_of(said)}, expected True or False.',
+                likely="Fill in a prediction for every change.",
+            )
+
+
+@prediction.property
+def the_predictions_come_true(answer: Answer) -> None:
+    for change, why in CHANGES.items():
+        said, seen = answer(change), stays(change)
+        if said != seen:
+            happened = "stayed the same" if seen else "changed"
+            raise Mistake(
+                f"With {change}, you predicted {said}, but the cosines {happened}.", likely=why
+            )

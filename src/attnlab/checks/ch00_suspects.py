@@ -96,7 +96,7 @@ def _drops_the_last(parts: Sequence[str], pair: Pair) -> list[str]:
 
 GLUE: Suspects = [
     (
-        "The second piece of a glued pair is still there. It is used up: go on behind it, two "
+        "The second piece of a glued pair is still there. It is used up: go on after it, two "
         "places further.",
         _both_and_the_second,
     ),
@@ -106,7 +106,7 @@ GLUE: Suspects = [
         _overlapping,
     ),
     ("In a a a the last two were glued. Read from left to right: aa a.", _from_the_right),
-    ("Only the first pair is glued. Go on behind it: glue every one.", _first_only),
+    ("Only the first pair is glued. Go on after it: glue every one.", _first_only),
     (
         "A piece that had just been glued was glued again: a a a became aaa. One pass only: aa "
         "and a are another pair.",
@@ -239,3 +239,50 @@ ANALOGY: Suspects = [
     ),
 ]
 ANALOGY = again(ANALOGY, "leaves out its own three", _out_of_the_list)
+
+
+# 00.5 my_frames(sound, size)
+
+
+def stretches(sound: Tensor, size: int) -> Tensor:
+    """(C, T) -> (T/F, F·C): moment by moment, and for each moment all channels."""
+    return sound.unfold(1, size, size).permute(1, 2, 0).flatten(1)
+
+
+def _combed(sound: Tensor, size: int) -> Tensor:
+    """(C, F, N): every N-th sample."""
+    return sound.reshape(len(sound), size, -1)
+
+
+STRETCHES: Suspects = [
+    (
+        "The bug is still there: row n holds every N-th sample, from all over the sound. Samples "
+        "that follow one another must lie along the last axis: split T into (N, F), not (F, N).",
+        lambda sound, size: _combed(sound, size).permute(2, 1, 0).flatten(1),
+    ),
+    (
+        "A reshape alone does not move the channels: your rows hold stretches of one channel after "
+        "the other. Split the time first, then move the axes.",
+        lambda sound, size: sound.reshape(-1, size * len(sound)),
+    ),
+    (
+        "The stretches are right, but inside a row one channel comes after the other. Put the "
+        "channels last, so that a moment is together.",
+        lambda sound, size: sound.unfold(1, size, size).transpose(0, 1).flatten(1),
+    ),
+    (
+        "Row and place have changed places: these rows hold the first samples of all stretches, "
+        "then the second ones.",
+        lambda sound, size: (
+            sound.unfold(1, size, size).permute(2, 1, 0).reshape(-1, size * len(sound))
+        ),
+    ),
+    (
+        "The samples of a row run backwards in time.",
+        lambda sound, size: sound.unfold(1, size, size).flip(2).permute(1, 2, 0).flatten(1),
+    ),
+    (
+        "The stretches come in reverse order.",
+        lambda sound, size: stretches(sound, size).flip(0),
+    ),
+]

@@ -12,16 +12,20 @@ from attnlab.checks.answer import Answer, look_at_tensor, look_for_nan
 from attnlab.checks.ch01_suspects import (
     BALANCE,
     BEAM,
+    BOS,
+    EOS,
     GRU,
     LOG_P,
+    TEACHER,
     UNROLL,
     balance,
     beam_step,
     gru,
     log_p,
     rnn,
+    teacher,
 )
-from attnlab.checks.compare import close, difference, numbers
+from attnlab.checks.compare import a_kind_of, close, difference, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -377,3 +381,146 @@ def other_lengths_work_as_well(answer: Answer) -> None:
 @as_many_long_as_short.draws
 def some_lengths(draw: Draw) -> tuple[Tensor]:
     return (draw.whole(1, draw.choice([2, 4, 9, 3000]), draw.size(1, 12)),)
+
+
+# 01.6 ────────────────────────────────────────────────────────────────────────────────────────────
+
+teacher_forcing = Exercise(
+    "01.6",
+    title="Find the bug",
+    call="my_teacher(target)",
+    returns="two tensors of shape (B, T + 1): what is read, what is to be said",
+    reference=teacher,
+    suspects=TEACHER,
+    lesson="Padding counts for nothing in the loss, so an end mark after the padding is one that "
+    "no short sentence learns to say.",
+)
+
+ROLES = ("read", "say")
+
+
+def look_at_lessons(answer: Answer, target: Tensor) -> tuple[Tensor, ...]:
+    """The two results, if they are tensors that fit."""
+    seen = answer(target)
+    shape = (target.shape[0], target.shape[1] + 1)
+    for name, part in zip(ROLES, seen, strict=True):
+        look_at_tensor(
+            part, shape, torch.int64, given=f"target {tuple(target.shape)}",
+            wanted=f"expected `{name}` of shape {shape}", name="my_teacher",
+        )  # fmt: skip
+    return tuple(seen)
+
+
+def must_teach(answer: Answer, rows: list[list[int]], likely: str = "") -> None:
+    target = torch.tensor(rows)
+    seen = look_at_lessons(answer, target)
+    for name, part, expected in zip(ROLES, seen, teacher(target), strict=True):
+        for sentence, one, other in zip(rows, part.tolist(), expected.tolist(), strict=True):
+            if one != other:
+                raise Mistake(
+                    f"For the sentence {sentence} in a batch, `{name}` is {one}, expected {other}.",
+                    likely,
+                )
+
+
+@teacher_forcing.property
+def it_returns_what_is_read_and_what_is_said(answer: Answer) -> None:
+    look_at_lessons(answer, torch.tensor([[5, 6, 7], [8, 9, 0]]))
+
+
+@teacher_forcing.property
+def without_padding_everything_moves_by_one(answer: Answer) -> None:
+    must_teach(
+        answer,
+        [[5, 6, 7], [8, 9, 4]],
+        likely=f"It reads the begin mark {BOS} and the words; it says the words and the end mark "
+        f"{EOS}.",
+    )
+
+
+@teacher_forcing.property
+def a_short_sentence_ends_after_its_last_word(answer: Answer) -> None:
+    must_teach(
+        answer,
+        [[5, 6, 7, 8], [9, 4, 0, 0], [3, 0, 0, 0]],
+        likely="The end mark comes after the last *word*, before the padding.",
+    )
+
+
+@teacher_forcing.property
+def other_batches_work_as_well(answer: Answer) -> None:
+    must_teach(answer, [[4, 0, 0]])
+    must_teach(answer, [[0, 0], [7, 0], [7, 7]], likely="A sentence may be empty: it ends at once.")
+
+
+@teacher_forcing.draws
+def padded_targets(draw: Draw) -> tuple[Tensor]:
+    batch, time = draw.size(1, 4), draw.size(1, 6)
+    target = draw.whole(3, draw.choice([5, 40]), batch, time)
+    for row in range(batch):
+        target[row, draw.size(0, time) :] = 0
+    return (target,)
+
+
+# 01.7 ────────────────────────────────────────────────────────────────────────────────────────────
+
+STATE_CHANGES = {
+    "the words in reverse order": "Each step depends on the state before it: order counts.",
+    "a word of zeros in front": "tanh(W · 0 + U · 0) = 0: the state is still the first one, zeros.",
+    "a word of zeros at the end": "Without a word the state still passes through U and the tanh.",
+    "every word doubled, W halved": "W x is the same, and a word is seen through W alone.",
+    "the first word said twice": "The second time it meets another state, and leaves another one.",
+    "U = 0, and the first two words swapped": "With U = 0 nothing is remembered: only the last "
+    "word counts.",
+    "U = 0, and the last two words swapped": "With U = 0 the state is tanh(W x) of the last word, "
+    "and that is another one now.",
+}
+
+prediction = Exercise(
+    "01.7",
+    title="Predict, then run",
+    call="state_stays(change)",
+    returns="True or False",
+    lesson="A word enters through W, the past through U, and order counts. Without U there is no "
+    "memory; with it, even silence changes the state.",
+)
+
+
+def state_stays(change: str) -> bool:
+    """Run it, on a sentence and weights drawn at random; b = 0."""
+    x, w, u, b = numbers(5, 3), numbers(4, 3, seed=1), numbers(4, 4, seed=2), torch.zeros(4)
+    silence = torch.zeros(1, 3)
+    if change.startswith("U = 0"):
+        u = 0 * u
+    new_x, new_w = {
+        "the words in reverse order": lambda: (x.flip(0), w),
+        "a word of zeros in front": lambda: (torch.cat([silence, x]), w),
+        "a word of zeros at the end": lambda: (torch.cat([x, silence]), w),
+        "every word doubled, W halved": lambda: (2 * x, w / 2),
+        "the first word said twice": lambda: (torch.cat([x[:1], x]), w),
+        "U = 0, and the first two words swapped": lambda: (x[[1, 0, 2, 3, 4]], w),
+        "U = 0, and the last two words swapped": lambda: (x[[0, 1, 2, 4, 3]], w),
+    }[change]()
+    return close(rnn(new_x, new_w, u, b)[-1], rnn(x, w, u, b)[-1])
+
+
+@prediction.property
+def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
+    for change in STATE_CHANGES:
+        said = answer(change)
+        if not isinstance(said, bool):
+            raise Mistake(
+                f'`state_stays("{change}")` returned {a_kind_of(said)}, expected True or False.',
+                likely="Fill in a prediction for every change.",
+            )
+
+
+@prediction.property
+def the_predictions_come_true(answer: Answer) -> None:
+    for change, why in STATE_CHANGES.items():
+        said, seen = answer(change), state_stays(change)
+        if said != seen:
+            happened = "stayed the same" if seen else "changed"
+            raise Mistake(
+                f"With {change}, you predicted {said}, but the last state {happened}.", likely=why
+            )

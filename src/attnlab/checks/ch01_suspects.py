@@ -371,3 +371,75 @@ BALANCE: Suspects = [
         lambda lengths: (1 / counts(lengths)).softmax(-1),
     ),
 ]
+
+
+# 01.6 my_teacher(target)
+BOS, EOS = 1, 2
+Lesson = tuple[Tensor, Tensor]
+
+
+def _beside(target: Tensor, first: int | None = None, last: int | None = None) -> Tensor:
+    """One more column before or after all others."""
+    one = torch.ones_like(target[:, :1])
+    return torch.cat(
+        [
+            *([first * one] if first is not None else []),
+            target,
+            *([last * one] if last is not None else []),
+        ],
+        1,
+    )
+
+
+def _ended(target: Tensor, mark: int = EOS, shift: int = 0) -> Tensor:
+    """The end mark after the last word of each sentence, or some places further."""
+    longer = _beside(target, last=PAD)
+    ends = ((target != PAD).sum(1, keepdim=True) + shift).clamp(0, target.shape[1])
+    return longer.scatter(1, ends, mark)
+
+
+def teacher(target: Tensor) -> Lesson:
+    """The right answer: what is read, what is to be said."""
+    return _beside(target, first=BOS), _ended(target)
+
+
+TEACHER: Suspects = [
+    (
+        "The bug is still there: the end mark stands after the padding. At the place after its "
+        "last word a short sentence has a 0 to say, which the loss leaves out: it never learns to "
+        "stop.",
+        lambda target: (_beside(target, first=BOS), _beside(target, last=EOS)),
+    ),
+    (
+        "No sentence has an end mark: the decoder never learns to stop.",
+        lambda target: (_beside(target, first=BOS), _beside(target, last=PAD)),
+    ),
+    (
+        "The decoder reads the very word it has to say: it will learn to copy it. What is read "
+        "lags one word: begin mark first.",
+        lambda target: (_beside(target, last=PAD), _ended(target)),
+    ),
+    (
+        "The end mark has taken the place of the last word. It comes one place later.",
+        lambda target: (_beside(target, first=BOS), _ended(target, shift=-1)),
+    ),
+    (
+        "The end mark comes one place too late: right after the last word, please.",
+        lambda target: (_beside(target, first=BOS), _ended(target, shift=1)),
+    ),
+    (
+        "The two results have changed places: first what is read, then what is to be said.",
+        lambda target: (_ended(target), _beside(target, first=BOS)),
+    ),
+    (
+        "Begin and end mark have changed places: 1 begins, 2 ends.",
+        lambda target: (_beside(target, first=EOS), _ended(target, mark=BOS)),
+    ),
+    (
+        "Every place of padding has become an end mark: a sentence ends once.",
+        lambda target: (
+            _beside(target, first=BOS),
+            _beside(target, last=PAD).masked_fill(_beside(target, last=PAD) == PAD, EOS),
+        ),
+    ),
+]

@@ -142,7 +142,7 @@ error_rate = Exercise(
 
 
 def gold(*front: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Weights (…, 4, 6). Looks 0 and 1 of four are sure, look 2 is only possible, look 3 wrong."""
+    """Weights (…, 4, 6). Links 0 and 1 of four are sure, link 2 is only possible, link 3 wrong."""
     alpha = (2 * numbers(*front, 4, 6)).softmax(-1)
     best = known.links(alpha)
     sure = (numbers(*front, 4, 6, seed=1) > 0.9) & ~best
@@ -340,55 +340,56 @@ def scores_places_and_a_window(draw: Draw) -> tuple[Tensor, Tensor, int]:
 
 # 02.6 ────────────────────────────────────────────────────────────────────────────────────────────
 
-words_in_a_look = Exercise(
+spread_of_weights = Exercise(
     "02.6",
-    title="How many words is a look?",
+    title="Over how many words?",
     call="my_spread(alpha)",
     returns="one number for each target word, shape (…, T)",
     reference=known.spread,
     suspects=known.SPREAD,
-    lesson="A number for the eye: 1 is a pointed finger, S a shrug. It needs no gold links; but a "
-    "sharp look can still be at the wrong word.",
+    lesson="A number for the eye: 1 is a pointed finger, S a shrug. It needs no gold links; but "
+    "sharp weights can still point at the wrong word.",
 )
 
 
-@words_in_a_look.property
+@spread_of_weights.property
 def there_is_one_number_for_each_target_word(answer: Answer) -> None:
     answer(torch.full((3, 5), 0.2))
 
 
-@words_in_a_look.property
-def an_even_look_at_five_words_is_five(answer: Answer) -> None:
+@spread_of_weights.property
+def five_even_weights_are_five(answer: Answer) -> None:
     seen = answer(torch.full((3, 5), 0.2))
     if not close(seen, 5.0):
         raise Mistake(
-            f"A look that gives each of 5 words the same counts as 5, but got {seen[0]:.3f}.",
-            likely="The entropy −Σ α ln α of an even look is ln 5; its exponential is 5.",
+            f"Equal weights on 5 words count as 5, but got {seen[0]:.3f}.",
+            likely="The entropy −Σ α ln α of five equal weights is ln 5; its exponential is 5.",
         )
 
 
-@words_in_a_look.property
+@spread_of_weights.property
 def a_pointed_finger_is_one(answer: Answer) -> None:
     seen = answer(torch.eye(3, 5))
     if not close(seen, 1.0):
         raise Mistake(
-            f"A look at a single word, with zeros elsewhere, counts as 1, but got {seen[0]:.3f}.",
+            f"All weight on a single word, with zeros elsewhere, counts as 1, but got "
+            f"{seen[0]:.3f}.",
             likely="0 · ln 0 is 0 here: `torch.xlogy(a, a)` knows that.",
         )
 
 
-@words_in_a_look.property
+@spread_of_weights.property
 def the_spread_is_that_of_the_formula(answer: Answer) -> None:
     answer.must_match(known.softmax(numbers(3, 5)), likely="exp(−Σ α ln α), summed over a row.")
 
 
-@words_in_a_look.property
+@spread_of_weights.property
 def several_sentences_may_come_first(answer: Answer) -> None:
     answer.must_match(known.softmax(numbers(2, 3, 5)))
 
 
-@words_in_a_look.draws
-def looks_with_zeros(draw: Draw) -> tuple[Tensor]:
+@spread_of_weights.draws
+def weights_with_zeros(draw: Draw) -> tuple[Tensor]:
     shape = (*draw.front(), draw.size(), draw.size(1, 8))
     alpha = draw.numbers(*shape, spread=draw.choice([0.3, 1.0, 3.0])).softmax(-1)
     if draw.chance(0.7):
@@ -505,6 +506,15 @@ def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
                 f'`context_stays("{change}")` returned {a_kind_of(said)}, expected True or False.',
                 likely="Fill in a prediction for every change.",
             )
+
+
+@prediction.property
+def true_means_that_it_stays(answer: Answer) -> None:
+    if all(answer(change) != stays(change) for change in CHANGES):
+        raise Mistake(
+            "Every prediction is the wrong way round.",
+            likely="`True` means that the context stays the same; a `not` is missing or too many.",
+        )
 
 
 @prediction.property

@@ -573,6 +573,11 @@ CROSS: Suspects = [
         lambda x, c, q, k, v: (c @ v)[dot(x @ q, c @ k).argmax(-1)],
     ),
 ]
+CROSS = again(
+    CROSS,
+    "The weights stand on the wrong side",
+    lambda x, c, q, k, v: c @ weights(x @ q, c @ k) @ v,
+)
 
 # 03.6: the rows of the table a block of queries needs, done wrongly
 BLOCKS: Suspects = [
@@ -629,3 +634,73 @@ BLOCKS: Suspects = [
         ),
     ),
 ]
+
+
+# 03.7
+def causal_alone(x: Tensor, values: Tensor | None = None) -> Tensor:
+    """Causal self-attention without matrices: x asks and is looked at, `values` are mixed."""
+    length = x.shape[-2]
+    return weights(x, x, mask=full(length, length).tril()) @ (x if values is None else values)
+
+
+def centred(x: Tensor) -> Tensor:
+    """Each vector without its own mean."""
+    return x - x.mean(-1, keepdim=True)
+
+
+def rooted(x: Tensor, size: int) -> Tensor:
+    """Centred causal attention that divides the scores by the root of `size`."""
+    x, hidden = centred(x), ~full(x.shape[-2], x.shape[-2]).tril()
+    return softmax((dot(x, x) / math.sqrt(size)).masked_fill(hidden, -torch.inf)) @ x
+
+
+def running(x: Tensor) -> Tensor:
+    """The mean of each token and all before it."""
+    return x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1)[:, None]
+
+
+CENTRED: Suspects = [
+    (
+        "The future still leaks: this mean is taken over the tokens, axis -2, the later ones too. "
+        "A vector's own mean runs over its numbers.",
+        lambda x: causal_alone(x - x.mean(-2, keepdim=True)),
+    ),
+    (
+        "The future still leaks: this is one mean over all numbers of all tokens. Each vector has "
+        "a mean of its own.",
+        lambda x: causal_alone(x - x.mean()),
+    ),
+    (
+        "The future still leaks: this is one mean over tokens and numbers. Each vector has a mean "
+        "of its own, along the last axis.",
+        lambda x: causal_alone(x - x.mean((-2, -1), keepdim=True)),
+    ),
+    (
+        "Nothing leaks, but the vectors are not centred: each should lose its own mean.",
+        causal_alone,
+    ),
+    (
+        "Nothing leaks, but this mean runs over the tokens so far. A vector's own mean runs over "
+        "its numbers, the last axis.",
+        lambda x: causal_alone(x - running(x)),
+    ),
+    (
+        "The scores are those of centred vectors, but the values are not centred.",
+        lambda x: causal_alone(centred(x), x),
+    ),
+    (
+        "The values are centred (or the outputs, which comes to the same), but the scores are "
+        "those of vectors that are not.",
+        lambda x: causal_alone(x, centred(x)),
+    ),
+    (
+        "The mask has gone: every token sees the future.",
+        lambda x: attend(centred(x), centred(x), centred(x)),
+    ),
+    (
+        "The scores are divided by √L, the root of the number of tokens. It is the width D, the "
+        "last axis, that makes dot products large.",
+        lambda x: rooted(x, x.shape[-2]),
+    ),
+]
+CENTRED = again(CENTRED, "√L, the root of the number of tokens", lambda x: rooted(x, len(x)))

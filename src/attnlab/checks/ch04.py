@@ -1,4 +1,4 @@
-"""Chapter 4, multi-head attention: what its six exercises must satisfy.
+"""Chapter 4, multi-head attention: what its seven exercises must satisfy.
 
 Sizes are unequal everywhere (batch ≠ tokens ≠ heads ≠ head width), so that a wrong order of axes
 cannot pass unseen.
@@ -17,6 +17,7 @@ from attnlab.checks.ch04_suspects import (
     KNOCK,
     MULTI,
     PREVIOUS,
+    SHARE,
     SPLIT,
     multi_head,
     previous,
@@ -26,6 +27,7 @@ from attnlab.checks.compare import a_kind_of, close, is_number, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.checks.plain import ch04 as plain
 from attnlab.layers.heads import MultiHead, split
 from attnlab.record import record
 
@@ -196,12 +198,12 @@ knock_by_hand = Exercise(
 
 @knock_by_hand.property
 def the_shape_stays_as_it_is(answer: Answer) -> None:
-    answer(numbers(2, 5, 12), 4, [1])
+    answer(numbers(2, 9, 12), 4, [1])  # 9 // 4 is neither one column nor a head
 
 
 @knock_by_hand.property
 def the_block_is_empty_and_the_rest_untouched(answer: Answer) -> None:
-    answer.must_match(numbers(2, 5, 12), 4, [1])
+    answer.must_match(numbers(2, 9, 12), 4, [1])
     answer.must_match(numbers(2, 5, 12, seed=1), 3, [2])
 
 
@@ -355,3 +357,64 @@ def the_predictions_come_true(answer: Answer) -> None:
                 f"from {few[what]:g} to {many[what]:g}: × {seen:g}.",
                 likely=reason,
             )
+
+
+# 04.7, in the GPU notebook ───────────────────────────────────────────────────────────────────────
+
+share = Exercise(
+    "04.7",
+    title="Predict the clerk",
+    call="my_share(heads, wishes, shelves)",
+    returns="one number",
+    reference=plain.my_share,
+    suspects=SHARE,
+    lesson="One wish for each head, luck for the rest: now see whether training agrees.",
+)
+
+
+def _share(answer: Answer, heads: int, wishes: int, shelves: int) -> float:
+    seen = answer(heads, wishes, shelves)
+    if isinstance(seen, Tensor) and seen.ndim:
+        raise Mistake(f"`my_share` returned {a_kind_of(seen)}, expected one number.")
+    return float(seen)
+
+
+@share.property
+def one_head_for_each_wish_serves_everybody(answer: Answer) -> None:
+    seen = _share(answer, 4, 4, 5)
+    if abs(seen - 1) > 1e-6:
+        raise Mistake(
+            f"With 4 heads for 4 wishes every film is right: share 1, not {seen:.3g}.",
+            likely="Served wishes are right, whatever the number of shelves.",
+        )
+
+
+@share.property
+def heads_without_a_wish_change_nothing(answer: Answer) -> None:
+    seen = _share(answer, 9, 4, 5)
+    if abs(seen - 1) > 1e-6:
+        raise Mistake(
+            f"With 9 heads for 4 wishes the share is 1, not {seen:.3g}.",
+            likely="No more wishes can be served than there are: min(heads, wishes).",
+        )
+
+
+@share.property
+def one_head_for_two_wishes(answer: Answer) -> None:
+    seen = _share(answer, 1, 2, 4)
+    if abs(seen - 0.625) > 1e-6:
+        raise Mistake(
+            "One head, two wishes, four shelves: one film is right for certain, the other 1 time "
+            f"in 4, so 1.25 of 2 films, a share of 0.625, not {seen:.3g}."
+        )
+
+
+@share.property
+def the_numbers_are_those_of_the_reasoning(answer: Answer) -> None:
+    answer.must_match(2, 5, 3)
+    answer.must_match(3, 7, 2)
+
+
+@share.draws
+def a_shop(draw: Draw) -> tuple[int, int, int]:
+    return draw.size(1, 9), draw.size(1, 9), draw.size(2, 9)

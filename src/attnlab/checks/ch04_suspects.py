@@ -307,3 +307,58 @@ def _rows(m: Tensor, gone: list[int]) -> Tensor:
     out = m.clone()
     out[..., list(gone), :] = 0
     return out
+
+
+# 04.7 my_share(heads, wishes, shelves) -----------------------------------------------------------
+
+
+def _served(heads: int, wishes: int) -> int:
+    return min(heads, wishes)
+
+
+SHARE: Suspects = [
+    (
+        "Wishes without a head count as wrong here. They are right 1 time in `shelves`: the film "
+        "that is named for them may stand on the same shelf.",
+        lambda h, w, s: _served(h, w) / w,
+    ),
+    (
+        "With more heads than wishes this counts wishes that nobody has: no more than `wishes` "
+        "can be served, min(heads, wishes).",
+        lambda h, w, s: (h + (w - h) / s) / w,
+    ),
+    (
+        "This is a number of films, not a share: divide by the wishes.",
+        lambda h, w, s: _served(h, w) + (w - _served(h, w)) / s,
+    ),
+    (
+        "Served wishes count twice here: luck is only for the others, wishes − served.",
+        lambda h, w, s: (_served(h, w) + w / s) / w,
+    ),
+    (
+        "This is the share of customers who get *all* their films. Asked for is the share of "
+        "single films: add up the served ones and the lucky ones.",
+        lambda h, w, s: (1 / s) ** (w - _served(h, w)),
+    ),
+    (
+        "Divide by the wishes, not by the heads: every wish is a film that can be right.",
+        lambda h, w, s: (_served(h, w) + (w - _served(h, w)) / s) / h,
+    ),
+    (
+        "The smaller of the two is served, min(heads, wishes); this takes the larger.",
+        lambda h, w, s: (max(h, w) + (w - max(h, w)) / s) / w,
+    ),
+    (
+        "This is luck alone, as if no wish had a head.",
+        lambda h, w, s: 1 / s,
+    ),
+    (
+        "Here the unserved wishes are right (shelves − 1) times in `shelves`: that is how often "
+        "they are wrong.",
+        lambda h, w, s: (_served(h, w) + (w - _served(h, w)) * (1 - 1 / s)) / w,
+    ),
+    (
+        "This is the share of films that are wrong: 1 minus it is asked for.",
+        lambda h, w, s: 1 - (_served(h, w) + (w - _served(h, w)) / s) / w,
+    ),
+]

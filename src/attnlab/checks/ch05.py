@@ -1,4 +1,4 @@
-"""Chapter 5, positional encoding: what its seven exercises must satisfy."""
+"""Chapter 5, positional encoding: what its eight exercises must satisfy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from attnlab.attention import weights
 from attnlab.checks.answer import Answer, two_matrices
 from attnlab.checks.ch05_suspects import (
     ALIBI,
+    BASES,
     CACHED,
     ROPE,
     SHIFT,
@@ -22,7 +23,7 @@ from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
-from attnlab.layers.positions import sinusoidal
+from attnlab.layers.positions import sinusoidal, stretched_base
 from attnlab.layers.relative import T5Bias
 
 # 05.1 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -461,3 +462,55 @@ def the_predictions_come_true(answer: Answer) -> None:
                 "moved.",
                 likely=WHY[kind],
             )
+
+
+# 05.8, in the GPU notebook ───────────────────────────────────────────────────────────────────────
+
+base_by_hand = Exercise(
+    "05.8",
+    title="A base for longer texts",
+    call="my_base(factor, width, base)",
+    returns="one number",
+    reference=stretched_base,
+    suspects=BASES,
+    lesson="The fastest hand turns as before, the slowest exactly `factor` times more slowly.",
+)
+
+
+def _speed(base: float, width: int) -> float:
+    """How far the slowest hand turns in one step."""
+    return base ** -((width - 2) / width)
+
+
+@base_by_hand.property
+def the_slowest_hand_turns_factor_times_more_slowly(answer: Answer) -> None:
+    for factor, width, base in ((4.0, 4, 100.0), (3.0, 8, 10_000.0)):
+        seen = answer(factor, width, base)
+        if isinstance(seen, Tensor) and seen.ndim:
+            raise Mistake(f"`my_base` returned {a_kind_of(seen)}, expected one number.")
+        if not float(seen) > 0:
+            raise Mistake(f"`my_base` returned {float(seen):.3g}, but a base is above 0.")
+        slower = _speed(base, width) / _speed(float(seen), width)
+        if abs(slower - factor) > 1e-3 * factor:
+            raise Mistake(
+                f"With base {base:g} and {width // 2} hands, your base {float(seen):.4g} makes the "
+                f"slowest hand {slower:.3g} times slower, not {factor:g} times.",
+                likely="The slowest hand turns by base ** (−(width − 2) / width) in one step.",
+            )
+
+
+@base_by_hand.property
+def factor_1_leaves_the_base_as_it_is(answer: Answer) -> None:
+    answer.must_match(1.0, 16, 10_000.0)
+
+
+@base_by_hand.property
+def other_widths_and_bases(answer: Answer) -> None:
+    answer.must_match(8.0, 64, 500_000.0)
+    answer.must_match(2.5, 6, 100.0)
+
+
+@base_by_hand.draws
+def a_longer_text(draw: Draw) -> tuple[float, int, float]:
+    factor = 1.5 + 6 * draw.dice.random()
+    return factor, 2 * draw.size(2, 24), draw.choice([100.0, 1000.0, 10_000.0, 500_000.0])

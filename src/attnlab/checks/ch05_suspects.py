@@ -290,3 +290,44 @@ CACHED: Suspects = [
         lambda q, k: rope(q, len(k) - len(q)) @ k.mT / q.shape[-1] ** 0.5,
     ),
 ]
+
+
+# 05.8 my_base(factor, width, base) ---------------------------------------------------------------
+
+BASES: Suspects = [
+    (
+        "Times `factor` is a little too small: the slowest hand turns by base ** (−(width − 2) / "
+        "width), so what you multiply the base by is damped by that power.",
+        lambda f, w, b: b * f,
+    ),
+    (
+        "The power of `factor` is upside down: width / (width − 2) is asked for.",
+        lambda f, w, b: b * f ** ((w - 2) / w),
+    ),
+    (
+        "The base became smaller, so the hands turn faster. A larger base turns more slowly.",
+        lambda f, w, b: b * f ** (-w / (w - 2)),
+    ),
+    (
+        "The base became smaller, so the hands turn faster. A larger base turns more slowly.",
+        lambda f, w, b: b / f,
+    ),
+    (
+        "The power was taken of the base as well. Only `factor` has one: base · factor ** (…).",
+        lambda f, w, b: (b * f) ** (w / (w - 2)),
+    ),
+    (
+        "This is how far the slowest hand should turn in one step. Asked for is the base that "
+        "makes it do so.",
+        lambda f, w, b: b ** (-(w - 2) / w) / f,
+    ),
+    (
+        "The slowest hand has exponent (width − 2) / width, not (width − 1) / width: exponents go "
+        "in steps of 2, one for each pair.",
+        lambda f, w, b: b * f ** (w / (w - 1)),
+    ),
+    (
+        "The factor is added. A power of it multiplies the base.",
+        lambda f, w, b: b + f ** (w / (w - 2)),
+    ),
+]

@@ -22,7 +22,8 @@ def numbers(*shape: int, seed: int = 0, spread: float = 1.0) -> Tensor:
 def close(seen: Any, expected: Any) -> bool:
     """Equal up to rounding. NaN equals NaN; shapes must agree, but for a plain number."""
     if isinstance(seen, Tensor) and isinstance(expected, int | float):
-        expected = torch.full(seen.shape, float(expected))
+        whole = kind(seen) == "int" and type(expected) is int
+        expected = torch.full(seen.shape, expected if whole else float(expected))
     if isinstance(seen, Tensor) and isinstance(expected, Tensor):
         if seen.shape != expected.shape or kind(seen) != kind(expected):
             return False

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import importlib.util
 import textwrap
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from torch import Tensor
-
 from attnlab.checks import safely
-from attnlab.checks.answer import Answer, Call, argument_names, tensor_of
-from attnlab.checks.compare import a_kind_of, close, is_number, kind
+from attnlab.checks.answer import Answer
+from attnlab.checks.cause import agreed, cause_of
+from attnlab.checks.compare import a_kind_of, close
 from attnlab.checks.draw import Draw
-from attnlab.checks.explain import Mistake, Unfinished, blank, shorten, where, words_of
+from attnlab.checks.explain import Mistake, Unfinished, blank, shorten, where
 from attnlab.checks.picture import tables
-from attnlab.checks.repair import Repair, repair, unused
+from attnlab.checks.repair import Repair, unused
 from attnlab.checks.slips import few_steps, slips
 from attnlab.checks.verdict import Verdict
 
@@ -30,11 +27,6 @@ EXERCISES: dict[str, Exercise] = {}  # filled as the chapters' modules are impor
 
 DRAWS = 16  # fresh inputs at the end of a check
 LAST = "other sizes and values as well"  # what this last property is called
-MORE = range(500, 524)  # seeds of the inputs on which a suspect is tried before it is named
-PATIENCE = 0.2  # seconds for calling an answer again, to find out what its mistake is called
-_BEYOND = (RecursionError, MemoryError, SystemExit, KeyboardInterrupt, StopIteration)
-LOOKING = 0.3  # seconds for trying slips
-MENDING = 0.35  # seconds for trying repairs
 
 
 class Exercise:
@@ -179,7 +171,9 @@ class Exercise:
             if mistake is not None:
                 draft(values())
                 cause = self._cause_or_nothing(answer)
-                likely = mistake.likely or ("" if cause else unused(answer.function))
+                likely = mistake.likely
+                if not cause:
+                    likely = self._agreed(answer, likely) or unused(answer.function)
                 if cause and self.repaired is None:
                     likely = ""  # the cause says it all
                 verdict.message = _sentences(mistake.seen, cause, likely)
@@ -220,99 +214,19 @@ class Exercise:
     def _cause_or_nothing(self, answer: Answer) -> str:
         """A search that stumbles finds nothing; what was seen stands anyway."""
         try:
-            return self._cause(answer)
+            words, self.repaired = cause_of(self, answer)
         except Exception:
-            self.repaired = None
+            words, self.repaired = "", None
+        return words
+
+    def _agreed(self, answer: Answer, likely: str) -> str:
+        """Likewise, a guess that cannot be asked about is not made."""
+        try:
+            return agreed(self, answer, likely)
+        except Exception:
             return ""
 
-    def _cause(self, answer: Answer) -> str:
-        """The words for what is wrong with the answer, if that can be told for certain.
-
-        First come the suspects of the chapter, then the slips of its plain answer: named is only
-        what does the same as the answer on every input, and was wrong on the last. Then the answer
-        itself is changed until it is right, and in the end its code is read.
-        """
-        self.repaired = None
-        if answer.calls and isinstance(answer.calls[-1].error, _BEYOND):
-            return ""  # the error says it all, and to try again would take long
-        if self.reference is None:  # many are right: nothing can be compared, but mended
-            self.repaired = repair(answer.function, self._judge([]), self.plain(), MENDING)
-            return self.repaired.words if self.repaired else ""
-        calls = answer.calls
-        if not calls or self._beside_the_values(calls[-1]):
-            return ""
-        if calls[-1].error is None and not _comparable(calls[-1].seen):
-            return ""  # nothing in it to know a mistake by: the answer is not called again
-        known = [*reversed(calls), *self._more(answer)]
-        words = self._accuse(known) or _dice(answer)
-        if words:
-            return words
-        flags = [
-            name
-            for name, value in zip(argument_names(self.call), calls[-1].given, strict=True)
-            if isinstance(value, Tensor) and kind(value) == "bool"
-        ]
-        self.repaired = repair(answer.function, self._judge(known), self.plain(), MENDING, flags)
-        return self.repaired.words if self.repaired else ""
-
-    def _accuse(self, known: list[Call]) -> str:
-        """The words of the suspect, or of the slip, that did the same in all these calls."""
-        raises = known[0].error is not None  # by that, one slip can hardly be told from another
-        if not raises and not _comparable(known[0].seen):
-            return ""  # nothing in it to know a mistake by
-        for words, suspect in self.suspects:
-            if all(_same_doing(suspect, call) for call in known):
-                return words
-        started = time.thread_time()
-        for words, slip in () if raises else self._slips():
-            if all(_same_doing(slip, call) for call in known):
-                return words
-            if time.thread_time() - started > LOOKING:
-                break
-        return ""
-
-    def _beside_the_values(self, last: Call) -> bool:
-        """The values were right, something else was not."""
-        if last.error is not None or self.reference is None:
-            return False
-        return close(last.seen, self.reference(*last.given))
-
-    def _judge(self, calls: list[Call]) -> Callable[[Callable[..., Any]], bool]:
-        """Is a function right on these inputs? Without a reference: has it every property?"""
-        if self.reference is None:
-
-            def holds(function: Callable[..., Any]) -> bool:
-                try:
-                    one = Answer(function, self.call, self.returns)
-                    for holds in self.properties.values():
-                        holds(one)
-                except Exception:
-                    return False
-                return True
-
-            return holds
-        reference = self.reference
-        pairs = [(call.given, reference(*copy.deepcopy(call.given))) for call in calls]
-
-        def right(function: Callable[..., Any]) -> bool:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                for given, expected in pairs:
-                    try:
-                        seen = tensor_of(function(*copy.deepcopy(given)))
-                        if not close(seen, expected):
-                            return False
-                    except Exception:
-                        return False
-            return True
-
-        return right
-
-    def _more(self, answer: Answer) -> list[Call]:
-        """What the answer does on inputs that it has not seen yet, for as long as it is quick."""
-        return _asked(answer, self.inputs(seeds=MORE))
-
-    def _slips(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+    def slips(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """Every slip of the plain answer, made when it is asked for and kept."""
         self._next = self._next or self._make_slips()
         yield from list(self._known)
@@ -330,23 +244,6 @@ class Exercise:
             except SyntaxError:
                 continue
             yield slip.words, _stopping(function)
-
-
-def _asked(answer: Answer, inputs: list[tuple[Any, ...]]) -> list[Call]:
-    calls: list[Call] = []
-    started = time.monotonic()
-    for given in inputs:
-        call = Call(given, checked=False)
-        try:
-            call.seen = tensor_of(answer.run(*copy.deepcopy(given)))
-        except safely.Stopped:
-            raise
-        except BaseException as error:
-            call.error = error.with_traceback(None)
-        calls.append(call)
-        if time.monotonic() - started > PATIENCE:
-            break
-    return calls
 
 
 def _sentences(seen: str, cause: str, likely: str) -> str:
@@ -378,64 +275,6 @@ def _untold(answer: Answer) -> bool:
     if last is None or last.error is not None or last.seen is None or last.seen is ...:
         return True
     return isinstance(last.seen, list | tuple) and any(one is ... for one in last.seen)
-
-
-def _dice(answer: Answer) -> str:
-    """Words for an answer that does not give the same twice."""
-    last = answer.calls[-1] if answer.calls else None
-    if last is None or last.error is not None or not _comparable(last.seen):
-        return ""
-    try:
-        again = tensor_of(answer.run(*copy.deepcopy(last.given)))
-    except safely.Stopped:
-        raise
-    except BaseException:
-        return ""
-    if close(again, last.seen):
-        return ""
-    return "Called twice with the same arguments it gives two results: something in it is random."
-
-
-def _comparable(value: Any) -> bool:
-    """Numbers and words; two other objects may count as different, however alike they are."""
-    if isinstance(value, Tensor):
-        return value.numel() > 0
-    if isinstance(value, list | tuple):
-        return all(map(_comparable, value))
-    return isinstance(value, Tensor | bool | str) or is_number(value)
-
-
-def _same_doing(suspect: Callable[..., Any], call: Call) -> bool:
-    """Does the suspect return, or raise, what the answer did?"""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value = tensor_of(suspect(*copy.deepcopy(call.given)))
-    except Exception as error:
-        other = call.error
-        if other is None or not call.checked:
-            return other is not None
-        return type(error) is type(other) and words_of(error) == words_of(other)
-    return call.error is None and _equal(call.seen, value)
-
-
-def _equal(seen: Any, value: Any) -> bool:
-    """The same up to rounding, measured by the largest number: 1e-7 is no zero among such."""
-    if isinstance(seen, Tensor) and isinstance(value, Tensor):
-        if seen.shape != value.shape or kind(seen) != kind(value):
-            return False
-        if seen.is_floating_point():
-            a, b = seen.detach().double(), value.detach().double()
-            odd = ~a.isfinite()
-            if bool((odd != ~b.isfinite()).any()) or not close(a[odd], b[odd]):
-                return False
-            a, b = a[~odd], b[~odd]
-            return not a.numel() or float((a - b).abs().max()) <= 1e-3 * float(a.abs().max())
-    elif isinstance(seen, Tensor) and seen.numel() != 1:
-        return False  # a whole tensor of threes is not the number 3
-    elif isinstance(seen, list | tuple) and isinstance(value, list | tuple):
-        return len(seen) == len(value) and all(map(_equal, seen, value))
-    return close(seen, value)
 
 
 def again(suspects: Suspects, words: str, *functions: Callable[..., Any]) -> Suspects:

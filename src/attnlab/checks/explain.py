@@ -42,7 +42,8 @@ _MEANINGS: list[tuple[type[BaseException], str, str]] = [
     (
         NameError,
         r"name '(\w+)' is not defined",
-        "Did you run the cell that defines or imports `{0}`?",
+        "`{0}` has no value here: is the step that makes it missing, or the cell that defines or "
+        "imports it not run?",
     ),
     (UnboundLocalError, r"variable '(\w+)'", "`{0}` is read before it gets a value."),
     (
@@ -150,6 +151,20 @@ def raised(error: BaseException, name: str, given: str) -> Mistake:
     seen = f"`{name}` raised {what.rstrip('.')}{f' ({place})' if place else ''}."
     likely = _TURNED if re.search(r"\.T\b", place) and _clash(error) else _meaning(error)
     return Mistake(f"{seen} It was called with {given}.", likely)
+
+
+def own_line(error: BaseException, function: Any) -> int:
+    """Which line of the function's own source raised it, the first being 1; 0 if none did."""
+    try:
+        own = inspect.unwrap(function).__code__
+    except (AttributeError, ValueError):
+        return 0
+    found, step = 0, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code is own:
+            found = step.tb_lineno - own.co_firstlineno + 1
+        step = step.tb_next
+    return found
 
 
 def words_of(error: BaseException) -> str:

@@ -165,6 +165,20 @@ class Guard:
             _set(place, name, then)
 
 
+class Unguarded(Guard):
+    """For code of which it is known that it only computes."""
+
+    def __init__(self) -> None:
+        pass
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        yield
+
+    def python_back(self) -> None:
+        pass
+
+
 def _restore(table: list[tuple[Callable[[], Any], Callable[[Any], Any]]], then: list[Any]) -> None:
     for value, (read, put_back) in zip(then, table, strict=True):
         with suppress(Exception):  # a folder that is gone, say: the check must go on

@@ -40,3 +40,20 @@ def my_analogy(puzzles, words, table):
     scores = target @ unit.T  # (N, V)
     scores = scores.scatter(1, given, -torch.inf)  # without the given words
     return [words[i] for i in scores.argmax(-1)]
+
+
+def my_frames(sound, size):
+    """Stereo sound (C, T) -> (T/F, F·C), one row per stretch of time."""
+    x = sound.reshape(len(sound), -1, size)  # (C, N, F)
+    return x.permute(1, 2, 0).flatten(1)  # (N, F·C)
+
+
+def cosines_stay(change):
+    """Are all cosines between words the same after the change?"""
+    return change in (
+        "every vector twice as long",
+        "every vector scaled to length 1",
+        "every sign turned",
+        "the columns in another order",
+        "one more column, all 0",
+    )

@@ -45,3 +45,21 @@ def my_shares(lengths):
     many = torch.bincount(lengths)[lengths]  # (N,)
     shares = 1 / many
     return shares / shares.sum()
+
+
+def my_teacher(target):
+    """Targets (B, T) -> what is read, what is to be said: (B, T + 1) each."""
+    one = torch.ones_like(target[:, :1])
+    read = torch.cat([1 * one, target], dim=1)  # ⟨bos⟩ first
+    say = torch.cat([target, 0 * one], dim=1)  # room for one more
+    ends = (target != 0).sum(dim=1, keepdim=True)  # (B, 1): after the words
+    return read, say.scatter(1, ends, 2)  # ⟨eos⟩ there
+
+
+def state_stays(change):
+    """Is the last state the same after the change?"""
+    return change in (
+        "a word of zeros in front",
+        "every word doubled, W halved",
+        "U = 0, and the first two words swapped",
+    )

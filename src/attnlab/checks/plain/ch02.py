@@ -41,7 +41,7 @@ def my_local_weights(e, p, d):
 
 
 def my_spread(alpha):
-    """Weights (..., T, S) -> the number of words in each look (..., T)."""
+    """Weights (..., T, S) -> over how many words each row is spread (..., T)."""
     entropy = -torch.xlogy(alpha, alpha).sum(dim=-1)
     return entropy.exp()
 

@@ -62,3 +62,21 @@ def in_blocks(q, k, v, block=128):
         table = part @ k.mT / math.sqrt(q.shape[-1])  # (..., block, S)
         outputs.append(table.softmax(dim=-1) @ v)
     return torch.cat(outputs, dim=-2)  # (..., L, D_v)
+
+
+def centred_attention(x):
+    """Causal self-attention of centred vectors: (..., L, D)."""
+    x = x - x.mean(dim=-1, keepdim=True)  # each vector's own mean
+    scores = x @ x.transpose(-2, -1) / math.sqrt(x.shape[-1])
+    future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return scores.masked_fill(future, -torch.inf).softmax(dim=-1) @ x
+
+
+def weights_stay(change):
+    """Are the weights the same after the change?"""
+    return change in (
+        "W_v doubled",
+        "W_q doubled, W_k halved",
+        "the same vector added to every key",
+        "queries and keys turned by the same rotation",
+    )

@@ -49,3 +49,10 @@ def arrows(n):
 def times(what):
     """The factor by which `what` changes when the heads are doubled."""
     return {"parameters": 1, "products": 1, "weights": 2, "head width": 0.5}[what]
+
+
+def my_share(heads, wishes, shelves):
+    """The share of single films that are right, 0 to 1."""
+    served = min(heads, wishes)  # wishes with a head of their own
+    lucky = (wishes - served) / shelves  # of the others, on average
+    return (served + lucky) / wishes

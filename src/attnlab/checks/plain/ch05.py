@@ -60,3 +60,9 @@ def rope_scores(q, k):
 def moves_with_you(kind):
     """Does the score stay when both tokens move by 20 places?"""
     return kind in ("Shaw", "T5", "ALiBi", "RoPE")
+
+
+def my_base(factor, width, base):
+    """The base with which the slowest hand turns `factor` times more slowly."""
+    power = (width - 2) / width  # the slowest hand turns by base ** -power
+    return base * factor ** (1 / power)

@@ -1,0 +1,298 @@
+"""The single changes that may mend an answer, likely ones first, each with its words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from attnlab.checks.axes import AXES, axes_of, label
+from attnlab.checks.own_code import Code, Edit
+from attnlab.checks.slip_kinds import INSTEAD, WITHOUT
+
+Found = tuple[str, ast.AST, Edit]  # the words, the node that shows the line, the edit
+
+_TWINS = {a: {b for x, y in INSTEAD for a_, b in ((x, y), (y, x)) if a_ == a}
+          for pair in INSTEAD for a in pair}  # fmt: skip
+_REDUCE = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "prod", "norm", "var", "std")
+
+
+def changes(
+    code: Code, called: set[str], known: set[float], flags: set[str], line: int = 0
+) -> Iterator[Found]:
+    """`line` is where it raised an error, if it did: what stands there is tried first."""
+    tree = code.tree
+    head = {n for part in (tree.args, tree.returns) if part for n in ast.walk(part)}
+    body = [n for n in ast.walk(tree) if n not in head]
+    callees = {n.func for n in body if isinstance(n, ast.Call)}
+    stored = [n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names = list(dict.fromkeys([*(a.arg for a in tree.args.args), *stored]))
+    axes = {id(a) for n in body if isinstance(n, ast.Call) for a in axes_of(n)}
+    sites = [
+        n
+        for n in body
+        if isinstance(n, ast.expr)
+        and n not in callees
+        and not isinstance(n, ast.Constant | ast.Slice | ast.Starred | ast.Lambda)
+        and not isinstance(getattr(n, "operand", None), ast.Constant)
+        and isinstance(getattr(n, "ctx", None), ast.Load | None)
+        and not isinstance(code.parents[n][0], ast.keyword)
+        and id(n) not in axes
+    ]
+    if line:  # a stable sort: what stands there comes first, the rest as before
+        body.sort(key=lambda n: code.number(n) != line)
+        sites.sort(key=lambda n: code.number(n) != line)
+    for node in body:
+        yield from _alone(code, node, names, axes, known)
+    for node in sites:
+        yield from _wrapped(code, node)
+    for node in sites:
+        yield from _joined(code, node, names, flags)
+    for node in sites:
+        yield from _applied(code, node, called)
+
+
+def _alone(
+    code: Code, node: ast.AST, names: list[str], axes: set[int], known: set[float]
+) -> Iterator[Found]:
+    """Changes of one node that leave everything around it."""
+    if isinstance(node, ast.Call):
+        yield from _call(code, node)
+    elif isinstance(node, ast.BinOp):
+        yield from _binary(code, node)
+    elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+        what = {ast.USub: "a minus", ast.Invert: "a `~`", ast.Not: "a `not`"}.get(type(node.op))
+        if what:
+            yield f"there is {what} too many.", node, code.put(node, node.operand)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        yield from _compare(node)
+    elif isinstance(node, ast.Constant):
+        yield from _constant(code, node, names, axes, known)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        for other in names:
+            if other != node.id:
+                words = f"`{node.id}` is used where something else belongs."
+                yield words, node, (node, "id", other)
+    elif isinstance(node, ast.Tuple | ast.List) and 1 < len(node.elts) < 7:
+        for i in range(len(node.elts) - 1):
+            elts = list(node.elts)
+            elts[i], elts[i + 1] = elts[i + 1], elts[i]
+            yield "two things have changed places.", node, (node, "elts", elts)
+    elif isinstance(node, ast.BoolOp):
+        other_op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "`and` and `or` have changed places.", node, (node, "op", other_op)
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        test = ast.UnaryOp(ast.Not(), node.test)
+        yield "the condition is the wrong way round.", node, (node, "test", test)
+    elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "mH"):
+        yield "there is a transpose too many.", node, code.put(node, node.value)
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        inner = node.value
+        if isinstance(inner, ast.Call) and label(inner) == "list" and inner.args:
+            words = "the loop leaves some out."
+            yield words, node, code.put(node, inner.args[0])
+
+
+def _call(code: Code, node: ast.Call) -> Iterator[Found]:
+    name = label(node)
+    for other in sorted(_TWINS.get(name, ())):
+        field = "attr" if isinstance(node.func, ast.Attribute) else "id"
+        words = f"there is a `{name}` where something else belongs."
+        yield words, node, (node.func, field, other)
+    given = {k.arg for k in node.keywords}
+    if name in _REDUCE:
+        if "keepdim" not in given:
+            more = [*node.keywords, ast.keyword("keepdim", ast.Constant(True))]
+            words = f"`{name}` loses an axis here; `keepdim=True` keeps it."
+            yield words, node, (node, "keywords", more)
+        if not ({"dim", "axis"} & given) and not axes_of(node):
+            for axis in (-1, -2, 0, 1):
+                for keep in (False, True):
+                    more = [*node.keywords, ast.keyword("dim", ast.Constant(axis))]
+                    more += [ast.keyword("keepdim", ast.Constant(True))] * keep
+                    words = f"`{name}` runs over all axes at once: one axis is meant."
+                    yield words, node, (node, "keywords", more)
+    for keyword in node.keywords:
+        if keyword.arg == "keepdim":
+            rest = [k for k in node.keywords if k is not keyword]
+            yield f"`{name}` keeps an axis that must go.", node, (node, "keywords", rest)
+    if name == "sort" or name == "argsort":
+        more = [*node.keywords, ast.keyword("descending", ast.Constant(True))]
+        yield "the order is the wrong way round.", node, (node, "keywords", more)
+    if name in ("var", "std"):
+        more = [*node.keywords, ast.keyword("correction", ast.Constant(0))]
+        yield "it divides by n − 1 here, not by n.", node, (node, "keywords", more)
+    if name in ("tril", "triu") and "diagonal" not in given and len(node.args) < 2:
+        for by in (-1, 1):
+            more = [*node.keywords, ast.keyword("diagonal", ast.Constant(by))]
+            yield "the diagonal is off by one.", node, (node, "keywords", more)
+    for i in range(len(node.args) - 1):
+        args = list(node.args)
+        args[i], args[i + 1] = args[i + 1], args[i]
+        yield f"two arguments of `{name}` have changed places.", node, (node, "args", args)
+
+
+_OTHER_OPS: dict[type[ast.operator], list[tuple[type[ast.operator], str]]] = {
+    ast.Add: [
+        (ast.Sub, "the sign is wrong, a plus for a minus."),
+        (ast.Mult, "a sum stands where a product belongs."),
+    ],
+    ast.Sub: [
+        (ast.Add, "the sign is wrong, a minus for a plus."),
+        (ast.Div, "a difference stands where a quotient belongs."),
+    ],
+    ast.Mult: [
+        (ast.Div, "a product stands where a division belongs."),
+        (ast.Add, "a product stands where a sum belongs."),
+        (ast.MatMult, "a product entry by entry stands for a matrix product."),
+        (ast.Pow, "a product stands where a power belongs."),
+    ],
+    ast.Div: [
+        (ast.Mult, "a division stands where a product belongs."),
+        (ast.FloorDiv, "a whole quotient is meant."),
+    ],
+    ast.MatMult: [(ast.Mult, "a matrix product stands for a product entry by entry.")],
+    ast.FloorDiv: [(ast.Mod, "a quotient stands where a remainder belongs.")],
+    ast.Mod: [(ast.FloorDiv, "a remainder stands where a quotient belongs.")],
+    ast.BitAnd: [(ast.BitOr, "`&` and `|` have changed places.")],
+    ast.BitOr: [(ast.BitAnd, "`&` and `|` have changed places.")],
+}
+
+
+def _binary(code: Code, node: ast.BinOp) -> Iterator[Found]:
+    for other, words in _OTHER_OPS.get(type(node.op), []):
+        yield words, node, (node, "op", other())
+    if isinstance(node.op, ast.Sub | ast.Div | ast.MatMult | ast.FloorDiv | ast.Mod | ast.Pow):
+        words = "the two sides have changed places."
+        yield words, node, code.put(node, ast.BinOp(node.right, node.op, node.left))
+    if isinstance(node.op, ast.Pow):
+        minus = ast.UnaryOp(ast.USub(), node.right)
+        yield "the exponent has the wrong sign.", node, (node, "right", minus)
+    for keep, gone in ((node.left, node.right), (node.right, node.left)):
+        if gone is node.left and isinstance(node.op, ast.Div | ast.Pow | ast.FloorDiv | ast.Mod):
+            continue
+        words = f"`{_short(gone)}` is too much there."
+        yield words, node, code.put(node, keep)
+
+
+_OPS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+_OTHER_WAY = {ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is}
+_BORDER = {(ast.Lt, ast.LtE), (ast.LtE, ast.Lt), (ast.Gt, ast.GtE), (ast.GtE, ast.Gt)}
+
+
+def _compare(node: ast.Compare) -> Iterator[Found]:
+    now = type(node.ops[0])
+    if now in _OTHER_WAY:
+        words = "the condition is the wrong way round."
+        yield words, node, (node, "ops", [_OTHER_WAY[now]()])
+    for other in _OPS if now in _OPS else ():
+        if other is not now:
+            words = (
+                "the border is wrong. What happens exactly on it?"
+                if (now, other) in _BORDER
+                else "the comparison is the wrong way round."
+            )
+            yield words, node, (node, "ops", [other()])
+
+
+def _constant(
+    code: Code, node: ast.Constant, names: list[str], axes: set[int], known: set[float]
+) -> Iterator[Found]:
+    value = node.value
+    parent = code.parents[node][0]
+    minus = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub)
+    spot: ast.AST = parent if minus else node
+    if isinstance(value, bool):
+        words = f"a switch is the wrong way round, `{value}`."
+        yield words, node, (node, "value", not value)
+        return
+    if not isinstance(value, int | float):
+        return
+    now = -value if minus else value
+    if id(spot) in axes:
+        for axis in AXES:
+            if axis != now:
+                yield f"axis {now} is the wrong one.", node, code.put(spot, ast.Constant(axis))
+    near = [now - 1, now + 1] if isinstance(value, int) else []
+    others = [*near, *sorted(known), -now, 2 * now, now / 2, 10 * now, now / 10, 1 - now]
+    others += [1 / now] if now else []
+    for other in dict.fromkeys(x for x in others if x != now):
+        words = f"it is off by one, at the {now}." if other in near else f"the {now} is wrong."
+        made = int(other) if isinstance(value, int) and other == int(other) else other
+        yield words, node, code.put(spot, ast.Constant(made))
+    for name in names:
+        words = f"the fixed number {now} stands where something else belongs."
+        yield words, node, code.put(spot, ast.Name(name, ast.Load()))
+
+
+def _wrapped(code: Code, node: ast.expr) -> Iterator[Found]:
+    """A sign, a mask's sense, a transpose that was forgotten."""
+    words = "the sign is wrong: a minus is missing."
+    yield words, node, code.put(node, ast.UnaryOp(ast.USub(), node))
+    if not isinstance(node, ast.BinOp):
+        words = "it has the opposite sense: a `~` is missing."
+        yield words, node, code.put(node, ast.UnaryOp(ast.Invert(), node))
+        swapped = ast.Attribute(node, "mT", ast.Load())
+        yield "a transpose is missing.", node, code.put(node, swapped)
+        squared = ast.BinOp(node, ast.Pow(), ast.Constant(2))
+        yield "a power is missing.", node, code.put(node, squared)
+        root = ast.BinOp(node, ast.Pow(), ast.Constant(0.5))
+        yield "a root is missing.", node, code.put(node, root)
+    for by in (-1, 1):
+        added = ast.BinOp(node, ast.Add(), ast.Constant(by))
+        yield "it is off by one.", node, code.put(node, added)
+    if isinstance(code.parents[node][0], ast.Slice):
+        return
+    for cut in (":-1", "1:", "..., :-1", "..., 1:", "..., None", "..., None, :", "0", "..., 0"):
+        part = ast.parse(f"x[{cut}]", mode="eval").body
+        assert isinstance(part, ast.Subscript)
+        words = "an axis is missing." if "None" in cut else "a slice is missing."
+        yield words, node, code.put(node, ast.Subscript(node, part.slice, ast.Load()))
+
+
+def _joined(code: Code, node: ast.expr, names: list[str], flags: set[str]) -> Iterator[Found]:
+    """A factor, a summand, a division that was forgotten."""
+    for name in names:
+        other = ast.Name(name, ast.Load())
+        for op, what in (
+            (ast.Mult, "a factor is"), (ast.Div, "a division is"), (ast.Add, "a summand is"),
+            (ast.Sub, "a subtraction is"), (ast.MatMult, "a matrix product is"),
+            (ast.BitAnd, "a condition is"), (ast.BitOr, "a condition is"),
+        ):  # fmt: skip
+            if name in flags and op not in (ast.BitAnd, ast.BitOr):
+                continue
+            words = f"{what} missing (with `{name}` in it)."
+            yield words, node, code.put(node, ast.BinOp(node, op(), other))
+    for value in (2, 0.5):
+        factor = ast.BinOp(node, ast.Mult(), ast.Constant(value))
+        yield "a constant factor is missing.", node, code.put(node, factor)
+
+
+_WITH_AXIS = ("softmax", "log_softmax", "cumsum", "cumprod", "flip", "mean", "sum", "norm", "amax")
+
+
+def _applied(code: Code, node: ast.expr, called: Iterable[str]) -> Iterator[Found]:
+    """A function that was forgotten: one of those that the plain answer uses."""
+    for name in sorted(set(called) & (WITHOUT | set(_WITH_AXIS))):
+        tries: list[str] = [f"x.{name}()", f"math.{name}(x)"]
+        if name in _WITH_AXIS:
+            tries = [f"x.{name}({axis})" for axis in ("-1", "-2", "0")]
+        if name in ("norm", "mean", "sum", "amax"):
+            tries += [f"x.{name}(dim={axis}, keepdim=True)" for axis in (-1, -2)]
+        for text in tries:
+            made = ast.parse(text, mode="eval").body
+            for inner in ast.walk(made):
+                if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+                    if inner.value.id == "x":
+                        inner.value = node
+                elif isinstance(inner, ast.Call) and inner.args:
+                    inner.args = [
+                        node if isinstance(a, ast.Name) and a.id == "x" else a for a in inner.args
+                    ]
+            yield f"a `{name}` is missing.", node, code.put(node, made)
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= 24 else text[:23] + "…"

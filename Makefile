@@ -7,9 +7,11 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 # Interpreters to try, the one you use by default first.
 PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
-# Two processes of one thread: that is what a small machine has cores for. Notebooks and browser
-# tests run apart, because no other event loop can start in a process that drives a browser.
-PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist
+# Two processes of one thread: that is what a small machine has cores for. What runs when, and what
+# stays in one process, conftest.py says. Notebooks and browser tests run apart, because no other
+# event loop can start in a process that drives a browser; those wait for pages, so there are three.
+PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest
+ORDERED := -n 2 --dist loadgroup --no-loadscope-reorder
 # What nbval runs is kept: `make book` then has nothing left to run.
 NBVAL := -p coursekit.nbval_text -p coursekit.nbval_record --nbval \
          --nbval-sanitize-with tests/notebooks/sanitize.cfg
@@ -60,7 +62,7 @@ lab: $(VENV)/.course ## open your own copies of the chapters, my_notebooks/, in 
 editions: $(VENV)/.test ## write the student and solutions notebooks from the sources
 	$(PY) -m coursekit build
 
-book: $(VENV)/.test ## build the website into build/site
+book: $(VENV)/.test ## build the website into build/site, and the slides with it
 	$(PY) -m coursekit book
 
 slides: $(VENV)/.test ## build the lecture slides into build/slides
@@ -84,24 +86,24 @@ lint: $(VENV)/.test ## ruff and mypy
 
 test: lint chromium ## lint, drift, unit, exercises, notebooks, website, slides, browser
 	$(PY) -m coursekit check
-	$(PYTEST) loadfile $(NBVAL) notebooks/solutions tests/unit tests/exercises tests/notebooks
+	$(PYTEST) $(ORDERED) $(NBVAL) notebooks/solutions tests/unit tests/exercises tests/notebooks
 	$(MAKE) test-browser
 
 test-unit: $(VENV)/.test ## the library, the widgets' Python side, the tooling, the packaging
-	$(PYTEST) loadfile tests/unit
+	$(PYTEST) $(ORDERED) tests/unit
 
 test-exercises: $(VENV)/.test ## every checker against right and wrong answers
-	$(PYTEST) loadfile tests/exercises
+	$(PYTEST) $(ORDERED) tests/exercises
 
 test-notebooks: $(VENV)/.test ## drift of the editions, and the solutions run again (nbval)
 	$(PY) -m coursekit check
-	$(PYTEST) loadfile $(NBVAL) notebooks/solutions tests/notebooks
+	$(PYTEST) $(ORDERED) $(NBVAL) notebooks/solutions tests/notebooks
 
-test-browser: chromium book slides ## live figures, website, slides and JupyterLab in Chromium
-	$(PYTEST) loadgroup tests/browser
+test-browser: chromium book ## live figures, website, slides and JupyterLab in Chromium
+	$(PYTEST) -n 3 --dist loadgroup tests/browser
 
 test-colab: $(VENV)/.test ## the notebooks with the versions Colab has, set-up line included
-	$(PYTEST) load tests/colab
+	$(PYTEST) -n 2 --dist load tests/colab
 
 # Finds Chromium or installs it; says what to do where it can do neither.
 chromium: $(VENV)/.test

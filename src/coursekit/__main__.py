@@ -1,4 +1,4 @@
-"""`python -m coursekit build | check | book | slides | pretend-report`."""
+"""`python -m coursekit build | check | book | slides | slides-pdf | pretend-report`."""
 
 import argparse
 import sys

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from nbformat import NotebookNode, v4
 from tqdm.auto import tqdm
 
-from coursekit import advice, editions, store
+from coursekit import advice, editions, pages, store
 from coursekit.editions import Edition
-from coursekit.execute import execute, keep_text_only
+from coursekit.execute import keep_text_only
 from coursekit.exercises import validate
 from coursekit.project import Project
 from coursekit.source import Chapter, read_chapter, source_files
@@ -25,7 +26,8 @@ def build(
 ) -> list[str]:
     """Write both editions of the chosen chapters and return one sentence for each file.
 
-    A solutions notebook is executed only when its cells changed, or with `force`.
+    A chapter is executed only when its code changed, or with `force`: once for the solutions and
+    for the pages. What only its text says may change without a run.
     """
     lines = []
     chapters = load_chapters(project, chapter)
@@ -41,20 +43,23 @@ def _build_solutions(project: Project, chapter: Chapter, force: bool, overwrite:
     edition = editions.solutions(chapter, project)
     path = target(project, edition)
     name = project.relative(path)
-    old = store.load(path)
-    if path.exists() and not overwrite and (old is None or not store.is_untouched(old)):
+    ran = _untouched(path)
+    if ran is None and path.exists() and not overwrite:
         return store.kept_sentence(name)  # before minutes are spent on running it
-    fresh = old is not None and old.metadata.get("attnlab", {}).get("cells") == store.cells_hash(
-        edition.notebook
-    )
-    if fresh and not force and old is not None and store.is_untouched(old):
-        for new_cell, old_cell in zip(edition.notebook.cells, old.cells, strict=True):
-            if new_cell.cell_type == "code":
-                new_cell.outputs = old_cell.outputs
-                new_cell.execution_count = old_cell.execution_count
-    else:
-        edition.notebook = keep_text_only(execute(edition, project))
+    notebook = edition.notebook
+    if force or ran is None or store.code_hash(ran) != store.code_hash(notebook):
+        # The set-up line is of the solutions alone; all other code is in the edition of the pages.
+        opening = v4.new_notebook(cells=[c for c in notebook.cells if c.cell_type == "code"][:1])
+        ran = pages.executed_chapter(chapter, project, force=force)
+        ran.cells = [*opening.cells, *ran.cells]
+    edition.notebook = keep_text_only(store.take_outputs(notebook, ran))
     return _save(project, edition, path, overwrite)
+
+
+def _untouched(path: Path) -> NotebookNode | None:
+    """The notebook as it was generated; None if there is none, or somebody changed it."""
+    found = store.load(path)
+    return found if found is not None and store.is_untouched(found) else None
 
 
 def target(project: Project, edition: Edition) -> Path:

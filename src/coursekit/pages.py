@@ -1,7 +1,8 @@
 """Executed chapters, and what the website and the slides cut from them.
 
-A chapter is run once for both, in its `full` edition, and kept under build/executed until a cell,
-the library or an asset changes. Where nbval has just run it, `nbval_record` has put it there.
+A chapter is run once for both and for the solutions, in its `full` edition, and kept under
+build/executed until a code cell, the library or an asset changes. Where nbval has just run it,
+`nbval_record` has put it there.
 """
 
 import hashlib
@@ -47,10 +48,11 @@ def tree_hash(*folders: Path) -> str:
 
 
 def executed(edition: Edition, project: Project, *, force: bool = False) -> NotebookNode:
-    """The edition with its outputs, from the cache where cells, library and assets are the same."""
+    """The edition with its outputs, from the cache where code, library and assets are the same."""
     path = _place_kept(edition, project)
     if not force and path.exists():
-        return nbformat.read(path, as_version=4)
+        kept = nbformat.read(path, as_version=4)
+        return store.take_outputs(from_dict(edition.notebook), kept)
     notebook = execute(edition, project)
     keep(edition, notebook, project)
     return notebook
@@ -67,7 +69,7 @@ def keep(edition: Edition, notebook: NotebookNode, project: Project) -> None:
 
 def _place_kept(edition: Edition, project: Project) -> Path:
     what_it_uses = tree_hash(project.src / "attnlab", project.root / "assets")
-    key = store.digest([store.cells_hash(edition.notebook), what_it_uses])[:16]
+    key = store.digest([store.code_hash(edition.notebook), what_it_uses])[:16]
     return project.build / "executed" / f"{edition.chapter.stem}-{key}.ipynb"
 
 

@@ -40,6 +40,30 @@ def cells_hash(notebook: NotebookNode) -> str:
     return digest([[c.cell_type, c.source, c.metadata, c.get("id")] for c in notebook.cells])
 
 
+def code_hash(notebook: NotebookNode) -> str:
+    """Of what a run depends on: the code cells, and which of them may fail."""
+    return digest(
+        [
+            [cell.source, "raises-exception" in cell.metadata.get("tags", [])]
+            for cell in notebook.cells
+            if cell.cell_type == "code"
+        ]
+    )
+
+
+def take_outputs(notebook: NotebookNode, run: NotebookNode) -> NotebookNode:
+    """Give a notebook the outputs of a run that had its code cells, in order, among others."""
+    ran = iter([cell for cell in run.cells if cell.cell_type == "code"])
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for count, cell in enumerate(cells, start=1):
+        cell.outputs = next(other for other in ran if other.source == cell.source).outputs
+        cell.execution_count = count
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = count
+    return notebook
+
+
 def content_hash(notebook: NotebookNode) -> str:
     """Of everything a learner could have put in: texts, pasted pictures, outputs, runs."""
     return digest(

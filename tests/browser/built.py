@@ -32,3 +32,13 @@ def spots(folder: Path, *, first_of_each_kind: bool = False) -> list[Spot | None
             if not first_of_each_kind or kind not in {s.kind for s in found if s}:
                 found.append(Spot(path.name, index, kind))
     return found or [None]
+
+
+def tries(folder: Path) -> list[tuple[Spot | None, str]]:
+    """Every live figure over HTTP, and from the disk the first of each kind.
+
+    A figure is the same module in both; what differs is how it comes to the page, and for that
+    other tests open every page from the disk.
+    """
+    every = [(spot, "http") for spot in spots(folder)]
+    return every + [(spot, "file") for spot in spots(folder, first_of_each_kind=True)]

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, sync_playwright
 
 from attnlab.widgets import static_page
-from attnlab.widgets.plotly_figure import write_plotly
 from tests.browser import chromium
 from tests.browser.built import BUILD, SCREENSHOTS, SITE, SLIDES
 from tests.browser.live import wait_until_alive
+from tests.browser.made import write_page
 from tests.browser.serving import serving
 
 DESK: Any = {"viewport": {"width": 1280, "height": 900}}
@@ -117,19 +117,25 @@ def open_once(
 ) -> Iterator[Callable[..., Page]]:
     """Open an address and wait until it lives; the tests of one file share the page.
 
-    A chapter or a deck takes a moment to open, and has many figures to try.
+    A chapter or a deck takes a moment to open, and has many figures to try. `visit(page)` opens it
+    instead, for a test that watches how; it needs a page nobody has seen.
     """
     used: list[Watch] = []
 
-    def go(url: str, *, phone: bool = False) -> Page:
+    def go(url: str, *, phone: bool = False, visit: Callable[[Page], None] | None = None) -> Page:
         key = f"{url} on a phone" if phone else url
-        fresh = key not in _kept_open
+        fresh = visit is not None or key not in _kept_open
+        if key in _kept_open and fresh:
+            _kept_open.pop(key)[0].context.close()
         if fresh:
             _kept_open[key] = watched_page(browser.new_context(**(PHONE if phone else DESK)))
         page, watch = _kept_open[key]
         used.append(watch)
         if fresh:
-            page.goto(url)
+            if visit:
+                visit(page)
+            else:
+                page.goto(url)
             wait_until_alive(page)
         page.bring_to_front()
         return page
@@ -221,20 +227,6 @@ def still_page(tmp_path: Path, new_page: Callable[..., Page]) -> Callable[..., P
         return page
 
     return make
-
-
-def write_page(folder: Path, *figures: Any) -> str:
-    """A page with the given live figures; returns its address."""
-    static_page.write_assets(folder)
-    body = "\n".join(figure.to_html() for figure in figures)
-    write_plotly([body], folder)
-    path = folder / "page.html"
-    path.write_text(
-        f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
-        f"<title>Figures</title>{static_page.head(body)}<body>{body}</body></html>",
-        encoding="utf-8",
-    )
-    return path.as_uri()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -16,11 +16,12 @@ from attnlab import assets
 from attnlab.data import photographs
 from attnlab.models.published import dinov2, imagenet
 from attnlab.record import record
-from attnlab.widgets import DinoExplorer, static_page, weights
+from attnlab.widgets import DinoExplorer
 from attnlab.widgets.dino_explorer import principal_colours
 from tests.browser.conftest import PHONE
 from tests.browser.joined import OPEN, joined
 from tests.browser.live import Live, settle, wait_until_alive
+from tests.browser.made import write_page
 
 BYTES = """x => { // a typed array as base64
   const bytes = new Uint8Array(x.buffer, x.byteOffset, x.byteLength);
@@ -47,16 +48,9 @@ WATCH = """() => {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page on the disk with the figure of the chapter and the weights beside it."""
     place = tmp_path_factory.mktemp("dino")
-    static_page.write_assets(place)
-    body = DinoExplorer.shipped("cat", title="Your own photograph").to_html()
-    assert len(body) < 1_000_000, "the page is light before the button is pressed"
-    weights.write_parts(place, weights.named(body))
-    (place / "page.html").write_text(
-        '<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><title>DINO</title>'
-        f"{static_page.head(body)}<body>{body}</body></html>",
-        encoding="utf-8",
-    )
+    figure = DinoExplorer.shipped("cat", title="Your own photograph")
+    assert len(figure.to_html()) < 1_000_000, "the page is light before the button is pressed"
+    write_page(place, figure, models=True)
     return place
 
 

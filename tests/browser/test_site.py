@@ -12,13 +12,22 @@ from playwright.sync_api import Page, expect
 
 from benchmarks import site as weight
 from tests.browser import play
-from tests.browser.built import ROOT, SITE, Spot, spots
+from tests.browser.built import ROOT, SITE, Spot, spots, tries
 from tests.browser.contrast import FAINT
 from tests.browser.live import Live, settle
 
 SCHEMES = ("http", "file")
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
 Address = Callable[..., str]
+# What puts folds and theme back as they are now.
+AS_IT_WAS = """() => {
+  const { theme } = document.documentElement.dataset;
+  const folds = [...document.querySelectorAll("main details")].map((fold) => [fold, fold.open]);
+  return () => {
+    document.documentElement.dataset.theme = theme;
+    for (const [fold, open] of folds) fold.open = open;
+  };
+}"""
 
 
 def unfold(live: Live) -> None:
@@ -27,8 +36,34 @@ def unfold(live: Live) -> None:
     settle(live.page)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("spot", spots(SITE), ids=str)
+@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+def test_page_is_ready_soon_and_light(
+    name: str, site: Path, address: Address, open_once: Callable[..., Page],
+    new_page: Callable[..., Page],
+) -> None:  # fmt: skip
+    """Bars: 2 s, 2.5 MB (more where HEAVIER says why), and 1.5 MB for the models a page
+    carries. Time has room here for a busy machine; `make bench` prints it.
+
+    It stands first: the page it opens is the one that the tests below look at.
+    """
+    url = address(site / f"{name}.html")
+    seen: list[tuple[float, float]] = []
+
+    def visit(page: Page) -> None:
+        load = weight.visit(page, url)
+        assert load.ours < weight.weight_bar(name), f"{load.ours:.2f} MB"
+        assert load.models < weight.MODELS_BAR, f"{load.models:.2f} MB of models"
+        soon = load.seconds < 2 * weight.READY_BAR  # or else: how busy is the machine?
+        seen.append((load.seconds, 1.0 if soon else max(1.0, weight.crowding())))
+
+    open_once(url, visit=visit)
+    while not any(seconds < 2 * weight.READY_BAR * crowded for seconds, crowded in seen):
+        if len(seen) == 3:
+            pytest.fail(f"ready after (seconds, on a machine so many times slower): {seen}")
+        visit(new_page())
+
+
+@pytest.mark.parametrize(("spot", "scheme"), tries(SITE), ids=str)
 def test_figure_follows_the_hand_and_equals_python(
     spot: Spot | None, scheme: str, site: Path, address: Address, open_once: Callable[[str], Page]
 ) -> None:
@@ -76,25 +111,6 @@ def test_keyboards_and_screen_readers_find_their_way(
     about = page.locator("meta[name=description]").get_attribute("content")
     assert about
     assert len(about) > 20
-
-
-@pytest.mark.parametrize("name", ["index", *CHAPTERS])
-def test_page_is_ready_soon_and_light(
-    name: str, site: Path, address: Address, new_page: Callable[..., Page]
-) -> None:
-    """Bars: 2 s, 2.5 MB (more where HEAVIER says why), and 1.5 MB for the models a page
-    carries. Time has room here for a busy machine; `make bench` prints it.
-    """
-    seen = []
-    for _ in range(3):
-        crowded = weight.crowding()
-        load = weight.visit(new_page(), address(site / f"{name}.html"))
-        seen.append((load.seconds, crowded))
-        assert load.ours < weight.weight_bar(name), f"{load.ours:.2f} MB"
-        assert load.models < weight.MODELS_BAR, f"{load.models:.2f} MB of models"
-        if load.seconds < 2 * weight.READY_BAR * max(1.0, crowded, weight.crowding()):
-            return
-    pytest.fail(f"ready after (seconds, on a machine so many times slower than alone): {seen}")
 
 
 @pytest.mark.parametrize("name", ["index", *CHAPTERS])
@@ -153,15 +169,18 @@ def test_dark_mode_reaches_the_figures(
 
 @pytest.mark.parametrize("name", ["index", *CHAPTERS])
 def test_every_word_can_be_read(
-    name: str, site: Path, address: Address, open_alive: Callable[[str], Page]
+    name: str, site: Path, address: Address, open_once: Callable[[str], Page]
 ) -> None:
     """4.5 to 1, or 3 to 1 for large letters (WCAG AA), with all that is folded opened."""
-    page = open_alive(address(site / f"{name}.html"))
+    page = open_once(address(site / f"{name}.html"))
+    before = page.evaluate_handle(AS_IT_WAS)
+    faint = {}
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         settle(page)
-        faint = page.evaluate(FAINT)
-        assert not faint, f"too faint on a {theme} page: {faint}"
+        faint[theme] = page.evaluate(FAINT)
+    before.evaluate("put => put()")  # for the tests below
+    assert faint == {"light": [], "dark": []}, f"too faint: {faint}"
 
 
 @pytest.mark.parametrize("scheme", ["http", "file"])

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from coursekit.pdf import print_deck
 from tests.browser import play
-from tests.browser.built import ROOT, SLIDES, Spot, spots
+from tests.browser.built import ROOT, SLIDES, Spot, tries
 from tests.browser.live import Live, settle
 
 SCHEMES = ("http", "file")
@@ -67,8 +67,7 @@ def show(page: Page, live: Live) -> None:
     settle(page)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("spot", spots(SLIDES), ids=str)
+@pytest.mark.parametrize(("spot", "scheme"), tries(SLIDES), ids=str)
 def test_figure_on_a_slide_follows_the_hand_and_equals_python(
     spot: Spot | None, scheme: str, slides: Path, address: Address,
     open_deck: Callable[[str], Page], shoot: Callable[..., Path],
@@ -84,11 +83,13 @@ def test_figure_on_a_slide_follows_the_hand_and_equals_python(
     shoot(page, f"slide-{spot}")
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", LECTURES)
 def test_every_slide_fits_the_screen(
-    name: str, slides: Path, address: Address, open_deck: Callable[[str], Page]
+    name: str, scheme: str, slides: Path, address: Address, open_deck: Callable[[str], Page]
 ) -> None:
-    page = open_deck(address(slides / f"{name}.html"))
+    """And every figure of a deck lives, from a disk too: a deck is open when all of them do."""
+    page = open_deck(address(slides / f"{name}.html", scheme))
     count = page.evaluate(f"{LEAVES}.length")
     assert count >= 5
     cut = page.evaluate(

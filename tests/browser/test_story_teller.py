@@ -11,11 +11,12 @@ from playwright.sync_api import Page
 
 from attnlab.models.stories import stories15m
 from attnlab.record import record
-from attnlab.widgets import StoryTeller, static_page, weights
+from attnlab.widgets import StoryTeller, weights
 from attnlab.widgets.story_teller import short
 from tests.browser.conftest import PHONE
 from tests.browser.joined import OPEN, joined
 from tests.browser.live import Live, settle, wait_until_alive
+from tests.browser.made import write_page
 from training.stories15m import PROMPTS
 
 LENGTH = 16
@@ -57,15 +58,8 @@ GREEDY = """async ([about, texts, prompts, length]) => {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page on the disk with the figure of the chapter and the weights beside it."""
     place = tmp_path_factory.mktemp("story")
-    static_page.write_assets(place)
-    body = StoryTeller.shipped("Once upon a time", title="A story").to_html()
-    weights.write_parts(place, weights.named(body))
-    (place / "page.html").write_text(
-        '<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><title>Story</title>'
-        f"{static_page.head(body)}<body>{body}</body></html>",
-        encoding="utf-8",
-    )
+    figure = StoryTeller.shipped("Once upon a time", title="A story")
+    write_page(place, figure, models=True)
     return place
 
 

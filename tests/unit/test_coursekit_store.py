@@ -77,7 +77,7 @@ def no_execution(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_):
         raise AssertionError("executed")
 
-    monkeypatch.setattr("coursekit.build.execute", never)
+    monkeypatch.setattr("coursekit.pages.execute", never)
 
 
 @pytest.mark.usefixtures("no_execution")
@@ -85,6 +85,22 @@ def test_unchanged_chapters_are_not_run_again(copy: Project) -> None:
     assert all(line.endswith("unchanged.") for line in build(copy))
     with pytest.raises(AssertionError, match="executed"):
         build(copy, force=True)
+
+
+@pytest.mark.usefixtures("no_execution")
+def test_a_change_of_words_keeps_the_outputs_and_runs_nothing(copy: Project) -> None:
+    path = copy.solutions / f"{NAME}.ipynb"
+    before = path.read_text(encoding="utf-8")
+    rewrite(copy, "# Write it.", "# Write it well.")
+    build(copy)
+    assert path.read_text(encoding="utf-8") != before
+    outputs = [
+        [cell["outputs"] for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        for text in (before, path.read_text(encoding="utf-8"))
+    ]
+    assert outputs[0] == outputs[1]
+    assert any(outputs[0])
+    assert not stale(copy)
 
 
 @pytest.mark.usefixtures("no_execution")

@@ -1,5 +1,6 @@
 """What nbval ran is what the website shows: no chapter runs twice, and no failed one is shown."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,7 @@ def project(tmp_path: Path) -> Project:
     (tmp_path / "assets").mkdir()
     (tmp_path / "src" / "attnlab").mkdir()
     build(made)
+    shutil.rmtree(made.build)  # what `build` ran; these tests are about what nbval runs
     return made
 
 

@@ -1,6 +1,6 @@
 """What the core costs against doing without it, as ratios measured in one run.
 
-    python benchmarks/core.py
+    python -m benchmarks.core
 
 Each pair is timed in turns, ours and theirs, so that a busy machine slows both; the ratio of the
 medians is reported. The clock counts the time this process computes, not the time it waits, and on
@@ -13,7 +13,6 @@ and Python weigh, ≤ 1.3 × and ≤ 2 ×. Recording ≤ 1.3 × plain softmax. `
 
 import argparse
 import sys
-import time
 from collections.abc import Callable
 from statistics import median
 
@@ -25,6 +24,7 @@ from attnlab.attention import attention
 from attnlab.layers import MultiHead
 from attnlab.masks import causal
 from attnlab.record import record
+from benchmarks.peers import seconds
 
 BARS = {
     "fused": 1.03,
@@ -88,12 +88,6 @@ def pairs(
         "recording": (recorded, lambda: plain(q, k, v)),
         "recording, causal": (lambda: recorded(True), lambda: plain(q, k, v, triangle)),
     }
-
-
-def seconds(function: Callable[[], Tensor]) -> float:
-    start = time.process_time()
-    function()
-    return time.process_time() - start
 
 
 @torch.no_grad()

@@ -1,13 +1,12 @@
 """Speed of Transformer++ against `transformers`' Llama, and what a KV cache buys.
 
-    python benchmarks/modern.py
+    python -m benchmarks.modern
 
 CPU seconds on one thread, as ratios within one run; rounds alternate, so that a busy machine slows
 both. The best round of each counts. Both models have the same weights, and say the same words.
 """
 
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from attnlab.models.llama import llama_config, to_llama
 from attnlab.models.modern import Config, LanguageModel
+from benchmarks.peers import llama, seconds
 
 BARS = {
     "training step, ours / Llama of transformers": 1.0,
@@ -28,27 +28,11 @@ BARS = {
 
 def their_llama(model: LanguageModel) -> Any:
     """`transformers`' Llama with our weights and PyTorch's fused attention."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    config = model.config
-    shape = LlamaConfig(
-        vocab_size=config.words,
-        hidden_size=config.width,
-        intermediate_size=config.inner,
-        num_hidden_layers=config.layers,
-        num_attention_heads=config.heads,
-        num_key_value_heads=config.kv_heads,
-        rms_norm_eps=1e-5,
-        tie_word_embeddings=True,
-        rope_parameters={"rope_type": "default", "rope_theta": config.rope_base},
-        max_position_embeddings=1024,
-        bos_token_id=1,
-        eos_token_id=None,
-        pad_token_id=0,
+    theirs = llama(
+        model.config, max_position_embeddings=1024, eos_token_id=None, pad_token_id=0,
         attn_implementation="sdpa",
-    )
-    theirs = LlamaForCausalLM(shape)
-    theirs.load_state_dict(to_llama(model.state_dict(), config))
+    )  # fmt: skip
+    theirs.load_state_dict(to_llama(model.state_dict(), model.config))
     return theirs
 
 
@@ -56,9 +40,7 @@ def best_of(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, fl
     best = {name: float("inf") for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            start = time.process_time()
-            call()
-            best[name] = min(best[name], time.process_time() - start)
+            best[name] = min(best[name], seconds(call))
     return best
 
 

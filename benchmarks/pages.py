@@ -29,8 +29,16 @@ from tests.browser.serving import serving
 
 SITE = Path(__file__).parents[1] / "build" / "site"
 HELD: tuple[str, ...] = (
+    "00_start",
+    "01_rnn_seq2seq",
+    "02_bahdanau",
     "03_self_attention",
+    "04_multi_head",
+    "05_positions",
+    "06_transformer",
+    "07_families",
     "08_vit_dino",
+    "09_swin",
     "10_transformer_pp",
     "capstone_your_own_model",
 )

@@ -1,6 +1,6 @@
 """Speed of chapters 1 and 2: the hand-written GRU step against torch's, and beam search.
 
-    python benchmarks/recurrent.py
+    python -m benchmarks.recurrent
 
 Times are CPU seconds on one thread; the step is a ratio within one run, the best of several rounds.
 """

@@ -1,7 +1,7 @@
 """Speed of Swin: forward and backward against `transformers` and timm, and how windows grow.
 
-    python benchmarks/swin.py
-    PYTHONPATH=src:THROWAWAY python benchmarks/swin.py   # after: pip install --no-deps
+    python -m benchmarks.swin
+    PYTHONPATH=src:THROWAWAY python -m benchmarks.swin   # after: pip install --no-deps
                                                          #   --target THROWAWAY timm torchvision
 
 CPU seconds on one thread, as ratios within one run; rounds alternate, so that a busy machine slows
@@ -9,8 +9,6 @@ all. The best round of each counts. timm is measured where it is installed.
 """
 
 import sys
-import time
-from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -18,6 +16,7 @@ from torch import nn
 from attnlab.attention import attention
 from attnlab.layers.windows import partition
 from attnlab.models.swin import Swin, swin_t
+from benchmarks.peers import Logits, declare_vision_ops, seconds
 
 BARS = {
     "Swin-T, ours / transformers": 1.0,
@@ -29,33 +28,14 @@ LEAST = {"global from 28² to 112² tokens, over quadratic": 1.0}
 # grows as counted, 1.0 within a few per cent either way: printed, but no bar can hold it.
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
 def from_transformers() -> nn.Module:
     from transformers import SwinConfig, SwinForImageClassification
 
-    class Logits(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = SwinForImageClassification(SwinConfig(num_labels=1000, drop_path_rate=0.0))
-
-        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-            return self.model(pictures).logits
-
-    return Logits()
+    return Logits(SwinForImageClassification(SwinConfig(num_labels=1000, drop_path_rate=0.0)))
 
 
 def from_timm() -> nn.Module | None:
-    try:
-        library = torch.library.Library("torchvision", "FRAGMENT")  # a build without its own ops
-        for name in ("nms", "qnms"):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    except RuntimeError:
-        pass  # they are there
+    declare_vision_ops()
     try:
         import timm  # type: ignore[import-not-found]
     except (ImportError, RuntimeError):

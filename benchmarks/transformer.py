@@ -1,6 +1,6 @@
 """Speed of the Transformer: a training step against torch's own, and decoding with a KV cache.
 
-    python benchmarks/transformer.py
+    python -m benchmarks.transformer
 
 CPU seconds on one thread, as ratios within one run; rounds alternate, so that a busy machine slows
 both. The best round of each counts.
@@ -17,6 +17,7 @@ from torch.nn.functional import cross_entropy, linear
 
 from attnlab.data import Batch
 from attnlab.models.transformer import Config, Transformer
+from benchmarks.peers import seconds
 
 BARS = {"training step, ours / torch": 1.0, "decoding, cached / anew": 0.2}
 
@@ -58,12 +59,6 @@ def random_batch(size: int, length: int, words: int) -> Batch:
     return Batch(
         source=numbers[0], source_lengths=lengths, target_in=numbers[1], target_out=numbers[2]
     )
-
-
-def seconds(call: Callable[[], object]) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
 
 
 def training_step(

@@ -1,67 +1,37 @@
 """Speed of our ViT: forward and backward against `transformers`' (SDPA) and timm's.
 
-    python benchmarks/vit.py
+    python -m benchmarks.vit
 
 The same config (ViT-S/16 of 224 pixels, 22 million parameters) and the same batch; CPU seconds on
 one thread, as ratios within one run. Rounds alternate, so that a busy machine slows all alike, and
-each ratio is the median over the rounds. timm is measured where it is installed.
+each ratio is the median over the rounds. timm is measured where it is installed. Ours reads [CLS]
+alone out of its last block, where theirs compute every token and drop all but one: the outputs and
+all gradients are equal (tests/unit/test_vit.py).
 """
 
 import sys
-import time
-from collections.abc import Callable
 from statistics import median
 
 import torch
 from torch import nn
 
 from attnlab.models.vit import Config, ViT
+from benchmarks.peers import Logits, declare_vision_ops, seconds
 
 BARS = {"ViT-S/16, ours / transformers": 1.0, "ViT-S/16, ours / timm": 1.0}
 SMALL = Config(size=224, patch=16, width=384, layers=12, heads=6, classes=1000)
-
-LIBRARIES: list[torch.library.Library] = []  # what they declare goes when they go
-
-
-def seconds(call: Callable[[], object]) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
-def declare_vision_ops() -> None:
-    """A torchvision without its compiled part can be imported if two of its ops are declared."""
-    if LIBRARIES:
-        return
-    try:
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        LIBRARIES.append(library)
-        for name in ("nms", "qnms"):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    except RuntimeError:
-        pass  # they are there
 
 
 def from_transformers(config: Config) -> nn.Module:
     from transformers import ViTConfig, ViTForImageClassification
 
-    class Logits(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = ViTForImageClassification(
-                ViTConfig(
-                    hidden_size=config.width, num_hidden_layers=config.layers,
-                    num_attention_heads=config.heads, intermediate_size=4 * config.width,
-                    image_size=config.size, patch_size=config.patch, num_labels=config.classes,
-                    hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-                    attn_implementation="sdpa",
-                )
-            )  # fmt: skip
-
-        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-            return self.model(pictures).logits
-
-    return Logits()
+    shape = ViTConfig(
+        hidden_size=config.width, num_hidden_layers=config.layers,
+        num_attention_heads=config.heads, intermediate_size=4 * config.width,
+        image_size=config.size, patch_size=config.patch, num_labels=config.classes,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, attn_implementation="sdpa",
+    )  # fmt: skip
+    return Logits(ViTForImageClassification(shape))
 
 
 def from_timm(config: Config) -> nn.Module | None:

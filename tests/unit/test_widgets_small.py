@@ -1,6 +1,5 @@
 """The small live figures, seen from Python: what they accept, refuse and send to the page."""
 
-import json
 import re
 
 import numpy as np
@@ -10,8 +9,7 @@ from traitlets import TraitError
 
 from attnlab.widgets import PathLength, Quiz, ScaleHistogram, SoftmaxTemperature
 from attnlab.widgets.base import STATIC, FigureError, LiveFigure
-
-ROGUE = "</script><script>alert(1)</script>"
+from tests.unit.asked import WORDS, words_travel_as_text
 
 
 def question(*correct: bool, text: str = "Which one?") -> dict:
@@ -35,14 +33,9 @@ NAMES = sorted(figures())
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("words", ["word", ROGUE, "🙂 héllo", "x" * 10_000])
+@pytest.mark.parametrize("words", WORDS)
 def test_any_words_travel_to_the_page_as_text(name, words):
-    html = figures(words)[name].to_html()
-    assert html.startswith(f'<div data-widget="{name}">')
-    assert html.count("<script") == 1
-    state = re.search(r'<script type="application/json">(.*)</script>', html, re.DOTALL)
-    assert "<" not in state[1]
-    assert json.dumps(words) in json.dumps(json.loads(state[1]))
+    words_travel_as_text(figures(words)[name], words)
 
 
 def test_half_a_character_in_a_label_does_not_stop_the_page():

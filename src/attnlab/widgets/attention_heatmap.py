@@ -14,14 +14,13 @@ from attnlab.widgets.base import (
     LiveFigure,
     Temperature,
     Words,
-    _pack,
-    _unpack,
     as_array,
     bundle,
     recorded,
     stylesheet,
     together,
 )
+from attnlab.widgets.traits import pack, unpack
 
 PRESETS = ("none", "causal", "padding", "window")
 MOST = 256  # tokens a side; beyond that a cell is smaller than a pixel
@@ -36,8 +35,8 @@ class Masks(traitlets.TraitType):
         super().__init__({})
         self.tag(
             sync=True,
-            to_json=lambda value, _: {name: _pack(mask) for name, mask in value.items()},
-            from_json=lambda value, _: {name: _unpack(mask) for name, mask in value.items()},
+            to_json=lambda value, _: {name: pack(mask) for name, mask in value.items()},
+            from_json=lambda value, _: {name: unpack(mask) for name, mask in value.items()},
         )
 
     def validate(self, obj: Any, value: Any) -> dict[str, np.ndarray]:

@@ -25,7 +25,7 @@ class AttentionWorkbench(LiveFigure):
 
     AttentionWorkbench(["the", "cat", "sat"], x, w_q, w_k, w_v, causal=True)
 
-    x is (L, E), one row a token; w_q and w_k are (E, D), w_v is (E, any width). The reader changes
+    x is (L, E), one row per token; w_q and w_k are (E, D), w_v is (E, any width). A reader changes
     numbers, words, temperature and mask; Python sees every change in the traits. `edited` is the
     mask drawn by hand (bool, True = may attend), None while nothing was drawn.
     """

@@ -72,7 +72,7 @@ class BrowserTranslator(OneByOne):
 
     Both run in the browser. `attention` switches between them; `shown` is how many French words
     are visible, the end mark included, and −1 is all; `speed` is words a second; `temperature` is
-    that of the looks, and the page translates anew with it. A sentence of `examples` is compared
+    that of the weights, and the page translates anew with it. A sentence of `examples` is compared
     with its reference. `trained` is the longest sentence of the training,
     to be said when the reader goes beyond. Models are sent in int8, as they are shipped;
     `store="float32"` sends one that was trained in the notebook without rounding.

@@ -68,6 +68,7 @@ class Diagram(LiveFigure):
     places instead (a part that is not named keeps its place). An arrow with `via=("above", "left")`
     goes round above in the wide one, left in the tall one. `gap` is the least distance of columns
     and of rows; words are 16 units high, and a slide holds about 810 × 400 units at 24 pixels.
+    `small` draws the wide one alone, as small as can be read: it was met before.
 
     `steps` become a slider and buttons on a page, and fragments on a slide; `step` is where it
     stands. `lit` lights parts without a step. `alt` is made from the description. What cannot be
@@ -93,6 +94,7 @@ class Diagram(LiveFigure):
         *,
         tall: Mapping[str, Place] | None = None,
         gap: tuple[float, float] = (36.0, 30.0),
+        small: bool = False,
         **traits: Any,
     ):
         if isinstance(parts, str | Part) or not isinstance(parts, Iterable):
@@ -117,7 +119,7 @@ class Diagram(LiveFigure):
         super().__init__(
             drawing=drawing,
             steps=said,
-            picture=_picture(self.sheets),
+            picture=_picture(self.sheets, small),
             **{"alt": _alt(parts, lines, groups, steps), **traits},
         )
 
@@ -402,12 +404,16 @@ def _sheets(
     return [wide, sheet(what, "tall", moved, close, turned=False)]
 
 
-def _picture(sheets: Sequence[Sheet]) -> str:
-    """Both drawings; the width of their place decides which one is seen (diagram.css)."""
-    if len(sheets) == 1:
-        return f'<div class="al-dg-pick">{sheets[0].svg}</div>'
+def _picture(sheets: Sequence[Sheet], small: bool) -> str:
+    """Both drawings; the width of their place decides which one is seen (diagram.css).
+
+    A small one has no tall twin: it was met before, and a page may have it a dozen times.
+    """
+    pick = "al-dg-pick al-dg-less" if small else "al-dg-pick"
+    if len(sheets) == 1 or small:
+        return f'<div class="{pick}">{sheets[0].svg}</div>'
     turn = min(1200, max(320, round(sheets[0].width * READABLE / 80 + 0.5) * 80))
-    return f'<div class="al-dg-pick al-dg-u{turn}">{sheets[0].svg}{sheets[1].svg}</div>'
+    return f'<div class="{pick} al-dg-u{turn}">{sheets[0].svg}{sheets[1].svg}</div>'
 
 
 def _alt(

@@ -37,14 +37,19 @@ PARTS: dict[str, tuple[str, ...]] = {
                "a2'", "n3'", "feed'", "a3'"),
     "generator": ("n4'", "generator", "softmax", "said"),
     "smoothing": ("softmax", "loss", "answer"),
-    "wiring": ("n3", "cross"),
+    "dropout": ("in", "self", "self->a1", "feed->a2",
+                "in'", "self'", "self'->a1'", "cross", "cross->a2'", "feed'->a3'"),
+    "wiring": ("n3", "n3->cross", "cross"),
 }  # fmt: skip
 
 
 def machine(
     *parts: str, counts: Mapping[str, str] | None = None, copies: str = "N", **traits: Any
 ) -> Diagram:
-    """The Transformer with some of PARTS lit; `counts` writes numbers of parameters into boxes."""
+    """The Transformer. With some of PARTS lit it is drawn small: a reminder of where one is.
+
+    `counts` writes numbers of parameters into boxes.
+    """
     numbers = dict(counts or {})
     drawn = [
         replace(part, detail=numbers[part.name])
@@ -71,8 +76,9 @@ def machine(
             ),
         ],
         tall=TALL,
-        gap=(12.0, 5.0),
+        gap=(10.0, 4.0),
         lit=lit,
+        small=bool(lit),
         **traits,
     )
 

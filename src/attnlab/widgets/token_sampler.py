@@ -54,7 +54,7 @@ class TokenSampler(LiveFigure):
         if logits.shape != (len(contexts), len(tokens)):
             raise FigureError(
                 f"logits have shape {logits.shape}, but there are {len(contexts)} contexts and "
-                f"{len(tokens)} tokens: give one row a context and one column a token."
+                f"{len(tokens)} tokens: give one row per context and one column per token."
             )
         if not 0 <= context < len(contexts):
             raise FigureError(

@@ -86,16 +86,20 @@ function threeSteps(it) {
     step("2", "Compare", "every query with every key", chain),
     step("3", "Mix", "the values", mix));
   const readout = make("div.al-readout.al-sum");
+  // On a phone the result stays in sight while numbers further down are edited; the matrices are read aloud, not this.
+  const glance = make("div.al-glance", { "aria-hidden": "true", hidden: "" });
   figure.body.append(bench);
+  figure.body.before(glance);
   figure.body.after(readout); // outside the part that scrolls sideways, so that it can stick to the screen's edge
   const hint = lecture() ? "Point at a number to see the sum behind it."
     : "Edit any number of X or W. Point at a cell of the others to see the sum behind it. Click the masked " +
     "scores to mask.";
   function tell(text, bad = false) {
     readout.replaceChildren(text);
+    readout.dataset.idle = String(text === hint);
     readout.classList.toggle("al-error", bad);
   }
-  Object.assign(it, { project, chain, mix, bench, readout, hint, tell });
+  Object.assign(it, { project, chain, mix, bench, readout, glance, hint, tell });
 }
 
 /** The matrices, in the order they arise. */
@@ -240,12 +244,35 @@ function drawing(it) {
         }
       });
     }
+    if (!it.glance.hidden) it.glance.replaceChildren(summary(colours));
     heat.value = model.get("temperature");
     scaled.value = model.get("scaled");
     causal.value = model.get("causal");
     if (document.activeElement !== field && it.words(field.value).join(" ") !== it.tokens.join(" ")) field.value =
       it.tokens.join(" ");
     if (pointed) explain(...pointed);
+  }
+
+  /** Weights and output in one small table, row by row. */
+  function summary(colours) {
+    const { L, V } = it.given;
+    const head = (text) => make("th", {}, shorten(visible(text), 6));
+    const cell = (x, masked) => {
+      const node = make("td", {}, masked ? "0" : compact(x));
+      if (masked) node.classList.add("al-masked");
+      return node;
+    };
+    const rows = Array.from({ length: L }, (_, i) => make("tr", {}, head(it.tokens[i]),
+      ...Array.from({ length: L }, (_, j) => {
+        const c = i * L + j, node = cell(it.now.weights[c], !it.mask[c]);
+        if (it.mask[c]) Object.assign(node.style, { background: colours.weight(it.now.weights[c]),
+          color: colours.inkOnWeight(it.now.weights[c]) });
+        return node;
+      }), make("td.al-into", {}, "→"),
+      ...Array.from({ length: V }, (_, j) => cell(it.now.output[i * V + j], false))));
+    return make("table", {}, make("tbody", {},
+      make("tr", {}, make("th", {}, "α"), ...it.tokens.map(head), make("td.al-into"),
+        make("th", { colspan: V }, "output")), ...rows));
   }
 
   // ---- where a number comes from
@@ -448,6 +475,11 @@ function life(it) {
     bench.dataset.layout = width >= first ? "paper" : "stacked";
     bench.dataset.chain = !abreast && width >= second(4) ? "4" : width >= second(2) ? "2" : "1";
     if (lecture()) Object.assign(bench.dataset, { layout: "paper", chain: "2" });
+    const narrow = bench.dataset.layout === "stacked";
+    if (it.glance.hidden === narrow) {
+      it.glance.hidden = !narrow;
+      paint();
+    }
   }
   Object.assign(it, { layout, numbers });
   update();

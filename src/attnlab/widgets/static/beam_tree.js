@@ -1,6 +1,7 @@
 // Beam search as a tree that grows to the right, in the way of attnlab.decoding.beam.
 import { button, frame, lecture, make, nice, shorten, slider, svg, visible } from "./kit.js";
 import { player } from "./player.js";
+import { sideways } from "./sideways.js";
 
 const penalise = (length, alpha) => ((5 + length) / 6) ** alpha; // Wu et al. 2016
 
@@ -97,11 +98,13 @@ function render(context) {
   const scroll = make("div.al-b-scroll",
     { tabindex: 0, role: "region", "aria-label": "Search tree, scrolls sideways" }, picture);
   const status = make("div.al-b-status"), list = make("ol.al-b-endings"), greedy = make("div.al-b-greedy");
+  const more = make("div.al-b-more", { hidden: true }, "The tree is wider than its place: scroll it sideways ↔");
+  const sides = sideways(figure, scroll, { words: more });
   const legend = make("div.al-b-legend", {},
     "Each box: a word, and log p of the whole beginning up to it. Thick: kept. Double: a finished sentence. Dashed " +
       "with ✕: dropped.");
-  figure.body.append(scroll, legend, make("div.al-readout", {}, status, list, greedy));
-  let size = 680;
+  figure.body.append(more, scroll, legend, make("div.al-readout", {}, status, list, greedy));
+  let size = 680, followed = null; // the step that was last brought into view
 
   function paint() {
     const data = tree(), [K, penalty, shown] = knobs();
@@ -118,7 +121,7 @@ function render(context) {
     const column = 7.2 * em, box = 5.4 * em, high = (lecture() ? 2.5 : 2.05) * em,
       rowGap = high + 0.45 * em, left = 0.4 * em, top = 1.7 * em;
     const rows = Math.max(2, ...steps.map((s) => s.kept.length + s.ended.length + s.dropped.length));
-    const wide = Math.max(size - 2, left + (steps.length + 1) * column), tall = top + rows * rowGap + 0.4 * em;
+    const wide = Math.max(size - 2, left + (now.shown + 1) * column), tall = top + rows * rowGap + 0.4 * em;
     for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${tall}`, width: wide,
       height: tall })) picture.setAttribute(key, value);
 
@@ -160,6 +163,11 @@ function render(context) {
       for (const kind of ["dropped", "kept", "ended"]) for (const i of step[kind]) draw(i, kind);
     });
     picture.replaceChildren(...edges, ...boxes);
+    // It opens at its start, and follows the search when the reader goes on.
+    const right = left + (now.shown + 1) * column - 1.5 * em;
+    if (followed !== null && followed !== now.shown) sides.see(now.shown ? right - column - box : 0, right);
+    else sides.paint();
+    followed = now.shown;
 
     status.textContent = now.shown === 0 ? "Before the first word there is one beginning: nothing."
       : now.shown < now.steps

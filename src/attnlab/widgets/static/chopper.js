@@ -93,7 +93,7 @@ function render(context) {
   });
   const box = make("input.al-ch-box", { type: "text", "aria-label": "The text to chop", maxlength: LONGEST });
   box.value = model.get("text");
-  box.addEventListener("change", () => figure.push("text", box.value.slice(0, LONGEST)));
+  box.addEventListener("input", () => figure.push("text", box.value.slice(0, LONGEST)));
   figure.controls.append(what, merges, patch, length, box);
 
   const place = make("div.al-ch-place");

@@ -101,7 +101,7 @@ function render(context) {
       ink.strokeStyle = theme.background;
       ink.stroke();
     }
-    canvas.setAttribute("aria-label", `${now.used} of ${K} prototypes win for at least one of ${N} pictures`);
+    canvas.setAttribute("aria-label", `${N} pictures; winning prototypes: ${now.used} of ${K}`);
   }
 
   /** Three rows of K bars: the mean answer, the teacher's and the student's about the chosen picture. */
@@ -156,7 +156,7 @@ function render(context) {
     answers(now, wide, em);
     entropyCurves(now, wide, em);
     const [ofMean, meanOf] = [now.ofMean[at], now.meanOf[at]], equal = meanOf > 0.9 * Math.log(K);
-    const used = `${now.used} of ${K} prototypes win for some picture`;
+    const used = `${now.used} of ${K} prototypes ${now.used === 1 ? "wins" : "win"} for some picture`;
     readout.textContent = `Step ${at}: ` + (equal
       ? "every answer is nearly “all equally”. It says nothing about the picture."
       : ofMean < 0.3 ? "every picture gets the same answer. It says nothing about the picture."

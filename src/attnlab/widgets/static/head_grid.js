@@ -1,6 +1,6 @@
 // All heads at once: w = softmax(scores / T) for each head, thumbnails, one enlarged, and what the layer sees.
 import {
-  array, button, choice, context2d, frame, legible, make, nice, pack, shorten, slider, toggle, visible,
+  array, button, choice, context2d, frame, lecture, legible, make, nice, pack, shorten, slider, toggle, visible,
 } from "./kit.js";
 import { attend, nested } from "./math.js";
 import { paintWeights } from "./map.js";
@@ -33,7 +33,7 @@ function strongest(weights, row, L) {
 function dataOf(it) {
   const { context } = it;
   const { model } = context;
-  Object.assign(it, { scores: null, N: null, H: null, L: null, maps: null });
+  Object.assign(it, { narrow: false, scores: null, N: null, H: null, L: null, maps: null });
   const at = (layer, head) => layer * it.H + head;
   const temperatures = () => array(model.get("temperatures"))?.data ?? new Float32Array(it.N * it.H).fill(1);
   const knocked = () => array(model.get("knocked"))?.data ?? new Uint8Array(it.N * it.H);
@@ -107,7 +107,7 @@ function controls(it) {
 /** The thumbnails. */
 function gridOf(it) {
   const { model, at, word, figure, asking } = it;
-  const grid = make("div.al-g-grid", { role: "group", "aria-label": "Heads: arrow keys move, one row a layer" });
+  const grid = make("div.al-g-grid", { role: "group", "aria-label": "Heads: arrow keys move, one row per layer" });
   const scroll = make("div.al-g-scroll", {}, grid);
   const panes = ["head", "layer"].map((kind) => {
     const title = make("div.al-g-title"), canvas = make("canvas", { role: "img" });
@@ -128,7 +128,7 @@ function gridOf(it) {
     [it.N, it.H, it.L] = it.scores.shape;
     it.maps = null;
     asking.fill(Array.from({ length: it.L }, (_, i) => [i, `${i + 1} ${shorten(word(i))}`]));
-    grid.style.gridTemplateColumns = `auto repeat(${it.H}, minmax(2.3em, 1fr))`;
+    grid.style.gridTemplateColumns = `auto repeat(${it.H}, minmax(var(--al-g-thumb, 2.3em), 1fr))`;
     const heads = [make("span")], notes = model.get("notes") ?? {};
     for (let h = 0; h < it.H; h++) heads.push(make("span.al-g-axis", { "aria-hidden": "true" }, String(h)));
     it.thumbs = [];
@@ -168,9 +168,13 @@ function painting(it) {
     pen.putImageData(image, 0, 0);
   }
   function paintMap({ canvas }, rows, query, dead) {
-    const size = legible(12), label = 6.5 * size, top = 5.5 * size;
-    const cell = Math.max(11, Math.min(26, Math.floor(230 / it.L)));
-    const pen = context2d(canvas, label + cell * it.L + 26, top + cell * it.L + 2), { theme } = figure;
+    const size = legible(12), hall = size > 12, { theme } = figure;
+    const ruler = canvas.getContext("2d");
+    ruler.font = `bold ${size}px sans-serif`;
+    const longest = Math.max(...Array.from({ length: it.L }, (_, i) => ruler.measureText(shorten(word(i), 9)).width));
+    const label = longest + 8, top = (hall ? 1 : 0.9) * longest + 12, beside = hall ? 2 : 0.6 * longest;
+    const cell = Math.max(hall ? size + 1 : 11, Math.min(it.narrow ? 14 : 26, Math.floor(272 / it.L)));
+    const pen = context2d(canvas, label + cell * it.L + beside, top + cell * it.L + 2);
     pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.font = `${size}px sans-serif`;
     pen.textBaseline = "middle";
@@ -182,9 +186,9 @@ function painting(it) {
       pen.font = `${size}px sans-serif`;
       pen.save();
       pen.translate(label + (i + 0.5) * cell, top - 4);
-      pen.rotate(-Math.PI / 3);
+      pen.rotate(hall ? -Math.PI / 2 : -Math.PI / 3); // in a hall letters are as large as cells
       pen.textAlign = "left";
-      pen.fillText(shorten(word(i), 10), 0, 0);
+      pen.fillText(shorten(word(i), 9), 0, 0);
       pen.restore();
       for (let j = 0; j < it.L; j++) {
         pen.fillStyle = theme.weight(rows[i][j]);
@@ -231,7 +235,7 @@ function painting(it) {
     paintMap(panes[0], now.weights, now.query, dead);
     paintMap(panes[1], now.together, now.query, alive === 0);
     const asks = shorten(word(now.query), 30), looks = shorten(word(now.top), 30);
-    const text = `In head ${now.layer}.${now.head} “${asks}” looks most at “${looks}” ` +
+    const text = `In head ${now.layer}.${now.head} “${asks}” attends most to “${looks}” ` +
       `(${nice(now.weights[now.query][now.top], 2)}). ` +
       `The head spreads its attention over ${nice(now.entropies[now.layer][now.head], 2)} bits ` +
         `(even: ${nice(Math.log2(it.L), 2)}).`;
@@ -250,7 +254,17 @@ function life(it) {
   figure.on(["temperatures", "knocked", "layer", "head", "query"], () => figure.schedule(paintNow));
   figure.on(["scores", "tokens", "notes"], () => figure.schedule(rebuild));
   figure.onTheme(() => paint(true));
-  figure.onResize(centre);
+  figure.onResize((width) => {
+    // On a phone the controls stand between the heads and the maps, in one view with both.
+    const narrow = width < 520 && !lecture();
+    if (narrow !== it.narrow) {
+      it.narrow = narrow;
+      if (narrow) it.scroll.after(figure.controls);
+      else figure.body.before(figure.controls);
+      paint(true);
+    }
+    centre();
+  });
   function paintNow() { paint(); }
   function rebuild() {
     build();

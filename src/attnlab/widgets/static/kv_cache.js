@@ -118,7 +118,7 @@ function render(context) {
     const tokens = `${given.context.toLocaleString("en")} tokens`;
     const texts = `${given.batch} ${given.batch === 1 ? "text" : "texts"}`;
     readout.textContent =
-      `${sizes} · ${ITEMS[given.dtype]} bytes = ${binary(now.token)} per token. ` +
+      `${sizes} · ${ITEMS[given.dtype]} byte${ITEMS[given.dtype] === 1 ? "" : "s"} = ${binary(now.token)} per token. ` +
       `Times ${tokens} and ${texts}: ${binary(now.bytes)}.`;
   }
   paint();

@@ -16,7 +16,7 @@ export function compute(models, selected, show) {
 
 /** A size in billions as people say it. */
 export function spoken(size) {
-  if (size === null || size === undefined) return "size not told";
+  if (size === null || size === undefined) return "size not published";
   return size >= 1 ? `${size} billion parameters` : `${Math.round(1000 * size)} million parameters`;
 }
 

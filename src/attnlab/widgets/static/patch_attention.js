@@ -121,7 +121,8 @@ function render(context) {
     map.setAttribute("aria-label", `Attention map of ${now.side} by ${now.side} patches`);
     const name = names.find(([value]) => value === model.get("head"))?.[1] ?? "";
     readout.textContent = `${who}, ` +
-      `layer ${model.get("layer") + 1}, ${name}: ${now.count} of ${now.map.length} patches hold ` +
+      `layer ${model.get("layer") + 1}, ${name}: ${now.count} of ${now.map.length} patches ` +
+      `${now.count === 1 ? "holds" : "hold"} ` +
       `${Math.round(100 * model.get("share"))} % of what goes to patches; ${nice(100 * now.elsewhere, 0)} % goes to ` +
         `tokens that are no patch.`;
   }

@@ -193,7 +193,12 @@ function diagramsOf(it) {
     canvas.setAttribute("height", high);
     const side = 0.9 * it.em, pitch = (wide - 2 * side) / (n - 1 || 1);
     const depth = kind === "convolution" ? now.path.convolution : 1; // as many layers as this pair needs
-    const top = 2.2 * it.em, bottom = high - 3.3 * it.em;
+    const tokens = model.get("tokens");
+    const words = Array.from({ length: n }, (_, i) => tokens[i] ?? String(i + 1));
+    // Every token has its name below it; where names are wider than tokens, each second one stands a line lower.
+    const room = Math.max(1, Math.floor(pitch / (0.58 * it.em)));
+    const lower = words.some((word) => word.length > room) ? 1.1 * it.em : 0;
+    const top = 2.2 * it.em, bottom = high - 3.3 * it.em - lower;
     const x = (i) => side + i * pitch;
     const y = (row) => bottom - (row / depth) * (bottom - top);
     const radius = Math.max(2.2, Math.min(0.62 * it.em, pitch * 0.36, ((bottom - top) / depth) * 0.3));
@@ -245,7 +250,7 @@ function diagramsOf(it) {
         const hop = hops.get(`${i} ${row}`);
         nodes.push(svg("circle", { cx: x(i), cy: y(row), r: radius, class: hop === undefined
           ? "al-p-node" : "al-p-node al-p-lit" }));
-        if (hop > 0 && radius > (hop > 9 ? 0.5 : 0.42) * it.em)
+        if (hop > 0 && radius > (hop > 9 ? 0.55 : 0.42) * it.em)
           nodes.push(svg("text", { x: x(i), y: y(row) + 0.28 * it.em, class: hop > 9
             ? "al-p-hop al-p-two" : "al-p-hop" }, String(hop)));
       }
@@ -253,19 +258,17 @@ function diagramsOf(it) {
     const ring = (i, row) => svg("circle", { cx: x(i), cy: y(row), r: radius + 0.22 * it.em, class: "al-p-ring" });
     nodes.push(ring(now.source, 0), ring(end[0], end[1]));
     // Words: the tokens below, the two ends named.
-    const room = Math.max(1, Math.floor(pitch / (0.58 * it.em)));
-    const tokens = model.get("tokens");
-    for (let i = 0; i < n; i++) {
-      const word = tokens[i] ?? String(i + 1);
-      if (i !== now.source && room < 2 && !tokens[i] && i % 2) continue;
-      nodes.push(svg("text", { x: x(i), y: bottom + radius + 1.15 * it.em, class: i === now.source
-        ? "al-p-token al-p-chosen" : "al-p-token" }, shorten(word, room), svg("title", {}, shorten(word, 200))));
+    for (const [i, word] of words.entries()) {
+      const line = bottom + radius + 1.15 * it.em + (i % 2) * lower;
+      nodes.push(svg("text", { x: x(i), y: line, class: i === now.source
+        ? "al-p-token al-p-chosen" : "al-p-token" }, shorten(word, lower ? 2 * room : room),
+      svg("title", {}, shorten(word, 200))));
     }
     const tag = (i, at, words) => nodes.push(svg("text", {
       x: Math.max(1.2 * it.em, Math.min(wide - 1.2 * it.em, x(i))), y: at, class: "al-p-end",
     }, words));
     tag(now.target, top - radius - 0.6 * it.em, "to");
-    tag(now.source, bottom + radius + 2.2 * it.em, "from");
+    tag(now.source, bottom + radius + 2.2 * it.em + lower, "from");
     picture.replaceChildren(
       svg("path", { d: dim.join(""), class: "al-p-link" }), svg("path", { d: lit.join(""), class: "al-p-path" }),
       svg("path", { d: heads.join(""), class: "al-p-arrow" }), ...nodes,
@@ -280,7 +283,7 @@ function diagramsOf(it) {
       handle.setAttribute("aria-valuenow", value + 1);
       handle.setAttribute("aria-valuetext", label(value));
     };
-    spread(rows.source, last, band, 3.2 * it.em, now.source);
+    spread(rows.source, last, band, 3.2 * it.em + lower, now.source);
     spread(rows.target, first, 2 * it.em, band, now.target);
   }
   Object.assign(it, { diagrams, rebuild, draw });

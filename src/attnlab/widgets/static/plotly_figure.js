@@ -102,7 +102,8 @@ function look(figure, layout, size) {
     font: { family: "system-ui, sans-serif", color: theme.text, ...made.font, size: letters },
     hoverlabel: { bgcolor: theme.soft, bordercolor: theme.edge, font: { color: theme.text, size: letters } },
     margin: { l: 10, r: 10, t: made.title ? 40 : 10, b: 10, ...made.margin },
-    legend: { orientation: "h", y: -0.18, ...made.legend },
+    // On a phone a legend takes several lines: above, where it covers no words of the axis.
+    legend: { orientation: "h", ...(small ? { y: 1.02, yanchor: "bottom" } : { y: -0.18 }), ...made.legend },
     xaxis: flat("xaxis"), yaxis: flat("yaxis"),
     scene: { ...made.scene, xaxis: solid("xaxis"), yaxis: solid("yaxis"), zaxis: solid("zaxis") },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : made.dragmode, // a finger scrolls the page

@@ -26,10 +26,12 @@ function paintSigned(canvas, values, rows, columns, cell, theme, limit, em) {
   if (cell >= 30) {
     ink.font = `${legible(Math.min(em, Math.floor(cell / 2.6)))}px sans-serif`;
     ink.textAlign = "center";
+    const tight = (text) => text.replace("0.", ".").replace(/^.?\.0$/, "0"); // −.8, where cells are small
+    const said = (value) => (cell < 44 ? tight(nice(value, 1)) : nice(value, 1));
     ink.textBaseline = "middle";
     for (let i = 0; i < rows * columns; i++) {
       ink.fillStyle = theme.inkOnSigned(values[i], limit);
-      ink.fillText(nice(values[i], 1), ((i % columns) + 0.5) * cell, (Math.floor(i / columns) + 0.5) * cell);
+      ink.fillText(said(values[i]), ((i % columns) + 0.5) * cell, (Math.floor(i / columns) + 0.5) * cell);
     }
   }
   return ink;

@@ -4,6 +4,7 @@ import { cellStep } from "./layers.js";
 import { softmax } from "./math.js";
 import { player } from "./player.js";
 import { matVec } from "./products.js";
+import { sideways } from "./sideways.js";
 
 const NAME = { rnn: "RNN", gru: "GRU", lstm: "LSTM" };
 const LONGEST = 16;
@@ -102,14 +103,15 @@ function body(it) {
   const line = make("div"), strangers = make("div.al-r-strangers"), hint = make("div.al-r-hint", {},
     "Each cell is one entry of the state, between −1 and 1; the colour follows the number. Press a word to silence " +
       "it: it is then read as zeros.");
-  figure.body.append(make("div.al-r-scroll", {}, inner), make("div.al-readout", {}, line, strangers), hint);
+  const scroll = make("div.al-r-scroll", {}, inner);
+  figure.body.append(scroll, make("div.al-readout", {}, line, strangers), hint);
   Object.assign(it, { size: 680 });
-  Object.assign(it, { picture, words, inner, line, strangers });
+  Object.assign(it, { picture, words, inner, line, strangers, sides: sideways(figure, scroll) });
 }
 
 /** The network up to now. */
 function painting(it) {
-  const { model, state, figure, time, range, walk, box, picture, words, inner, line, strangers } = it;
+  const { model, state, figure, time, range, walk, box, picture, words, inner, line, strangers, sides } = it;
   const answerWords = (now) => {
     const row = now.answers.at(-1);
     if (!row) return "";
@@ -192,6 +194,7 @@ function painting(it) {
         `knows ${it.given.vocabulary.slice(0, 14).map((word) => shorten(visible(word), 12)).join(", ")}` +
         `${it.given.vocabulary.length > 14 ? " …" : ""}.`
       : "";
+    sides.see(now.step ? gutter + (now.step - 1) * pitch : 0, gutter + now.step * pitch);
   }
   function build(tokens) {
     words.replaceChildren(...tokens.map((word, t) => {

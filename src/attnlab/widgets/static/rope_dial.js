@@ -77,7 +77,7 @@ function render(context) {
         ...hand(now.k, "k"));
     return make("div.al-rd-dial", {}, make("div.al-rd-pair", {}, `pair ${pair}`), picture,
       make("div.al-rd-words", {},
-        make("span", {}, `${turn >= 0.1 ? nice(turn, 2) : turn.toPrecision(1).replace(/e-(\d+)/, "·10^−$1")} rad a ` +
+        make("span", {}, `${turn >= 0.1 ? nice(turn, 2) : turn.toPrecision(1).replace(/e-(\d+)/, "·10^−$1")} rad per ` +
           `place`), make("strong", {}, nice(now.parts[pair], 2))));
   }
 

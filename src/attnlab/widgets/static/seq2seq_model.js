@@ -76,7 +76,7 @@ export function seq2seqModel({ config, source, target, arrays }) {
   /**
    * The likeliest word again and again, until the end mark or, as `Translator.translate`, 2 · words + 5 of them.
    * A step has the word's number and text, its probability, the runners-up, and where it looked (S). The temperature
-   * is that of the looks: hot ones blur the context, so it can change what is said.
+   * is that of the weights: hot ones blur the context, so it can change what is said.
    */
   function greedy(words, { temperature = 1, longest = 2 * words.length + 5 } = {}) {
     let state = start(encode(words)), last = BOS;

@@ -44,7 +44,7 @@ function render(context) {
   const rowsName = make("div.al-sm-name.al-aside");
   const wave = make("div"), row = make("div.al-aside");
   const waveName = make("div.al-sm-title"), rowName = make("div.al-sm-title.al-aside");
-  const left = make("div", {}, make("div.al-sm-title", {}, "One row a place, one column a dimension"), map, rowsName);
+  const left = make("div", {}, make("div.al-sm-title", {}, "Rows: places. Columns: dimensions"), map, rowsName);
   const grid = make("div.al-sm-grid", {}, left, make("div", {}, waveName, wave, rowName, row));
   const readout = make("div.al-readout");
   figure.body.append(grid, readout);

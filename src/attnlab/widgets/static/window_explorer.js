@@ -8,7 +8,7 @@ const SAYS = [
   "The picture as tokens, and the windows of the plain block before.",
   "Everything rolls up and left. What leaves on one side comes back on the other.",
   "Cut into windows again: every window is full, none is ragged.",
-  "Windows at the lower and right edge hold strangers. Each colour may see its own colour only.",
+  "At the lower and right edge strangers meet: each colour sees only itself.",
   "The token looks at the lit tokens of its window.",
   "Rolled back: every token is where it was. Lit: whom the token has seen.",
 ];

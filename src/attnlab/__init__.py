@@ -5,10 +5,11 @@ Read it from the leaves to the root; no file needs one that comes after it.
     scores  masks  record          score functions, who may see whom, how weights are seen
     shapes  fused                  what is refused and why; the fast kernel
     attention                      the heart: weights(), attention()
-    reproducible  assets  checkpoints  palette  device  data  metrics  decoding
+    reproducible  fetching  assets  checkpoints  palette  device  data  metrics  decoding
     layers  kernels                built on attention
     models                         built on layers, the published ones too
-    translator  figures  start     models to hand around, printed figures, `attnlab start`
+    posters  figures               printed figures, and what stands in for a plotly one
+    translator  start              models to hand around, `attnlab start`
     training  inside               making models good, looking into them
     widgets  checks  certificate   what a chapter shows and asks
 """

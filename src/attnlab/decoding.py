@@ -2,7 +2,7 @@
 
 A model takes part through one function and one state:
 
-    logits, state = step(state, token)        token (N,), logits (N, V): one row a sentence
+    logits, state = step(state, token)        token (N,), logits (N, V): one row per sentence
 
 The state is any nest of tuples, lists and dicts of tensors whose first axis is the sentence, so
 rows can be picked and repeated. A recurrent translator and a Transformer with a cache are driven

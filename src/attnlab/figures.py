@@ -126,7 +126,7 @@ class Picture:
         )
 
 
-def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 160) -> None:
+def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 144) -> None:
     """Display `fig` and close it.
 
     `alt` says in words what the picture shows, for those who do not see it;
@@ -134,7 +134,7 @@ def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 160) -> None:
     """
     if not alt.strip():
         raise ValueError("alt is empty, but a figure needs words for those who cannot see it.")
-    png = _png(fig, dpi)
+    png = small_png(fig, dpi)
     width, height = (round(100 * inches) for inches in fig.get_size_inches())
     drawn: list[Any] = fig.findobj(AxesImage)
     words = " ".join(alt.split())
@@ -184,7 +184,7 @@ def interactive(
     chart = plain(fig)
     with matplotlib.rc_context(style()):
         drawn = poster or posters.draw(chart, shape)
-        png = _png(drawn, 110)
+        png = small_png(drawn, 110)
     plt.close(drawn)
     return PlotlyFigure(chart, png, alt=words, caption=caption, title=title, shape=shape)
 
@@ -202,7 +202,7 @@ def _smallest_letters(fig: Figure) -> float:
     return min(sizes, default=0.0) * 100 / 72
 
 
-def _png(fig: Figure, dpi: int) -> bytes:
+def small_png(fig: Figure, dpi: int) -> bytes:
     """The figure with a set of 256 colours: a third of the bytes, and nobody sees it."""
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})

@@ -22,7 +22,7 @@ def maps(layers: int = 2, heads: int = 3, length: int = len(WORDS)) -> torch.Ten
 def document(view: object) -> str:
     """What the frame will hold, as a browser reads the attribute."""
     text = view._repr_html_()  # type: ignore[attr-defined]
-    match = re.search(r"srcdoc=(['\"])(.*)\1></iframe>$", text, re.DOTALL)
+    match = re.search(r"srcdoc=(['\"])(.*)\1></iframe></figure>$", text, re.DOTALL)
     assert match
     assert match[1] not in match[2], "the attribute ends too early"
     return html.unescape(match[2])

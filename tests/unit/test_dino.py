@@ -199,6 +199,19 @@ def test_fashion_has_its_kinds_and_jitter_moves_it() -> None:
     assert len(seen) == 8
 
 
+def test_outlines_of_photographs_scale_with_them() -> None:
+    for name in photographs.OUTLINED:
+        small, large = photographs.outline(name, 112), photographs.outline(name, 224)
+        assert large.shape == (224, 224)
+        assert 0.02 < large.float().mean() < 0.7
+        grown = enlarge(small, 224)
+        assert jaccard(grown, large) > 0.7, name
+    orange = photographs.square("flower", 224)[0] > 0.7  # nothing else in that picture is bright
+    assert jaccard(photographs.outline("flower", 224), orange) > 0.7
+    with pytest.raises(KeyError, match="'cat' has no outline"):
+        photographs.outline("cat")
+
+
 def test_photographs_are_square_on_request() -> None:
     assert photographs.square("cat", 56).shape == (3, 56, 56)
     wide = Image.new("RGB", (60, 20), (255, 0, 0))

@@ -8,6 +8,7 @@ from attnlab import masks
 from attnlab.layers.cache import KVCache
 from attnlab.layers.heads import MultiHead, merge, split
 from attnlab.record import record
+from tests.unit.asked import says_one_sentence
 
 B, L, S, E, H = 3, 5, 7, 12, 4
 
@@ -260,15 +261,6 @@ def test_autocast_mixes_dtypes():
             torch.testing.assert_close(layer(given).float(), layer(x).float(), rtol=0.05, atol=0.05)
         says_one_sentence(lambda: layer(x.double()), TypeError, "x has dtype float64")
         says_one_sentence(lambda: layer(x.long()), TypeError, "x has dtype int64.*embedding")
-
-
-def says_one_sentence(make, kind, words):
-    with pytest.raises(kind, match=words) as caught:
-        make()
-    message = str(caught.value)
-    assert message.endswith(".")
-    assert ". " not in message
-    assert "\n" not in message
 
 
 @pytest.mark.parametrize("other", ["context", "cache"])

@@ -86,8 +86,14 @@ def test_shapes_that_do_not_fit_are_named() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Triton is for Linux alone")
 def test_a_block_of_triton_is_called_with_tensors() -> None:
-    from attnlab.checks.plain.ch10 import my_block
-    from attnlab.kernels.block import LAUNCHES, in_triton
+    from attnlab.kernels.block import LAUNCHES, in_triton, tl
+
+    @in_triton
+    def my_block(top, total, mixed, scores, values):
+        higher = tl.maximum(top, tl.max(scores, 1))
+        shrink, p = tl.exp(top - higher), tl.exp(scores - higher[:, None])
+        total = total * shrink + tl.sum(p, 1)
+        return higher, total, mixed * shrink[:, None] + tl.dot(p, values)
 
     scores, values = torch.randn(4, 16), torch.randn(16, 8)
     state = begin(scores, values)

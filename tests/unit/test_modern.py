@@ -10,6 +10,7 @@ from attnlab.attention import attention
 from attnlab.decoding import greedy
 from attnlab.layers.cache import cache_bytes
 from attnlab.models.modern import SWITCHES, Config, LanguageModel
+from benchmarks.peers import llama
 
 SIZES = {"words": 23, "width": 24, "heads": 4, "layers": 3}
 
@@ -79,35 +80,13 @@ def test_unknown_values_are_refused_by_name() -> None:
         Config(**SIZES).switch("bias")
 
 
-def llama(config: Config, **options):
-    """`transformers`' Llama of the same sizes, with random weights."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(3)
-    shape = LlamaConfig(
-        vocab_size=config.words,
-        hidden_size=config.width,
-        intermediate_size=config.inner,
-        num_hidden_layers=config.layers,
-        num_attention_heads=config.heads,
-        num_key_value_heads=config.kv_heads,
-        rms_norm_eps=1e-5,
-        tie_word_embeddings=True,
-        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=None,
-        **options,
-    )
-    return LlamaForCausalLM(shape).eval()
-
-
 @pytest.mark.parametrize("group", [1, 2])
 def test_it_is_transformers_llama_on_random_weights(group: int) -> None:
     from attnlab.models.llama import from_llama, llama_config
 
     config = llama_config(words=41, width=24, heads=4, layers=3, hidden=40, group=group)
-    theirs = llama(config)
+    torch.manual_seed(3)
+    theirs = llama(config).eval()
     model = LanguageModel(config).eval()
     model.load_state_dict(from_llama(theirs.state_dict(), config))
     prompt = torch.randint(3, 41, (2, 9), generator=torch.Generator().manual_seed(5))

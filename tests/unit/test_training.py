@@ -20,6 +20,7 @@ from attnlab.training import (
     cosine,
     fit,
 )
+from attnlab.training.live_loss import loss_picture
 
 W = torch.tensor([[1.0, -2.0, 0.5]])
 
@@ -242,3 +243,9 @@ def test_the_bar_may_be_reached_at_the_last_step():
         Line(), data(), steps=3, listeners=(Evaluate(lambda _: {}, 5, stop=lambda _: True),)
     )
     assert (history.stopped, history.steps, len(history.scores)) == ("bar", 3, 1)
+
+
+@pytest.mark.parametrize("losses", [[0.0], [1e-45] * 3, [0.5] * 4, [1.0, 0.5, 0.0]])
+@pytest.mark.filterwarnings("error")
+def test_a_loss_that_does_not_move_is_drawn_without_a_word(losses):
+    assert loss_picture(losses).png.startswith(b"\x89PNG")

@@ -2,8 +2,9 @@
 
 `open` means that the weights were given out, whatever the licence says about their use; the largest
 OPT and the first Llama went to researchers on request. Sizes are the largest of the report named as
-source, in billions of parameters (MiniLM: its twelve layers; Sentence-BERT: about, it is a BERT or
-RoBERTa; BART, Mistral and gpt-oss as their release notes say); None where the makers do not say.
+source, in billions of parameters. Where that report does not say, the makers' model card or release
+does: GPT (in GPT-2's report), BART, DINO, ELECTRA, Mistral 7B, gpt-oss; MiniLM's is the card of its
+twelve layers. None where the makers do not say.
 Mixtures of experts count all experts. The year is that of the first report. A parent is the model
 whose design or weights a model mostly follows, as we read its report. The tree is a choice: models
 that people know or that this course meets, up to the end of 2025.
@@ -45,7 +46,7 @@ ROWS: tuple[tuple[str, int, str, str, bool, float | None, str, str, str], ...] =
      "The encoder alone, pre-trained by filling holes.", _arxiv("1810.04805")),
     ("RoBERTa", 2019, E, "Facebook", True, 0.355, "BERT",
      "BERT trained longer, on more text, with fresh holes every time.", _arxiv("1907.11692")),
-    ("Sentence-BERT", 2019, E, "TU Darmstadt", True, 0.34, "BERT",
+    ("Sentence-BERT", 2019, E, "TU Darmstadt", True, None, "BERT",
      "One vector for a whole sentence, made for comparing.", _arxiv("1908.10084")),
     ("GPT-2", 2019, D, "OpenAI", True, 1.5, "GPT",
      "Tasks without fine-tuning, from the prompt alone.",
@@ -107,7 +108,7 @@ ROWS: tuple[tuple[str, int, str, str, bool, float | None, str, str, str], ...] =
     ("Gemini", 2023, D, "Google", False, None, "PaLM",
      "Text, pictures, sound and video in one decoder.", _arxiv("2312.11805")),
     ("Mixtral", 2024, D, "Mistral AI", True, 47, "Mistral 7B",
-     "Eight networks a layer, two at work for each token.", _arxiv("2401.04088")),
+     "Eight networks per layer, two at work for each token.", _arxiv("2401.04088")),
     ("Gemma", 2024, D, "Google", True, 7, "Gemini",
      "Gemini's small open relatives.", _arxiv("2403.08295")),
     ("Llama 3", 2024, D, "Meta", True, 405, "Llama 2",

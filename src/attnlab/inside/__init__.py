@@ -1,6 +1,6 @@
 """Looking into trained models: what heads do, which ones matter, how features share room.
 
-Everything here reads what `attnlab.record.record` gives.
+Whatever reads attention weights takes what `attnlab.record.record` gives.
 """
 
 from attnlab.inside.bertviz_views import head_view, model_view

@@ -37,6 +37,11 @@ FIT = """{ const drawing = document.querySelector("#vis svg");
 const [wide, high] = ["width", "height"].map((side) => drawing.getAttribute(side));
 drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
 drawing.style.cssText = "width: 100%; min-width: 560px; height: auto"; }"""
+# head_view.js draws words of 15 pixels at any size: enlarge it to the height of its frame.
+GROW = """{ const fit = () => { const [wide, high] = [innerWidth / 351, innerHeight / NATURAL];
+document.documentElement.style.zoom = Math.max(1, Math.min(wide, high)); };
+addEventListener("resize", fit); fit(); }"""
+LARGER = 1.3  # how much larger than bertviz draws it
 LIBRARIES = {
     "d3": ("mpld3", "js/d3.v5.min.js", "mpld3"),
     "jquery": ("xstatic.pkg.jquery", "data/jquery.slim.min.js", "XStatic-jQuery"),
@@ -46,8 +51,12 @@ LIBRARIES = {
 class View:
     """A view to display: HTML where there is HTML, and one line where there is not."""
 
-    def __init__(self, document: str, *, height: int, title: str, width: int = 0) -> None:
+    def __init__(
+        self, document: str, *, height: int, title: str, width: int = 0, least: int = 0,
+        caption: str = "",
+    ) -> None:  # fmt: skip
         self.document, self.height, self.title, self.width = document, height, title, width
+        self.least, self.caption = least, caption
 
     def __repr__(self) -> str:
         return f"bertviz: {self.title}"
@@ -59,12 +68,16 @@ class View:
         quote, word = ('"', "&quot;") if double else ("'", "&#39;")
         inside = inside.replace(quote, word)
         size = f"height: {self.height}px"
+        if self.least:  # where the frame is narrow the drawing cannot grow, nor should the frame
+            size = f"height: clamp({self.least}px, 95vw, {self.height}px)"
         if self.width:  # the drawing scales with the page, and so does its frame
             size = f"max-width: {self.width}px; aspect-ratio: {self.width} / {self.height}"
+        words = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         return (
+            '<figure style="margin: 1em 0">'
             f'<iframe sandbox="allow-scripts" loading="lazy" title="{html.escape(self.title)}" '
             'style="width: 100%; border: 1px solid #8888; border-radius: 6px; background: white; '
-            f'{size}" srcdoc={quote}{inside}{quote}></iframe>'
+            f'{size}" srcdoc={quote}{inside}{quote}></iframe>{words}</figure>'
         )
 
 
@@ -75,6 +88,7 @@ def head_view(
     layer: int = 0,
     heads: Sequence[int] | None = None,
     layers: Sequence[int] | None = None,
+    caption: str = "",
 ) -> View:
     """One layer, all its heads in colours: hover over a word, click a colour, double-click for one.
 
@@ -94,15 +108,22 @@ def head_view(
     }
     body = '<label>Layer: <select id="layer"></select></label><div id="vis"></div>'
     # As head_view.js lays it out: 22.5 pixels a token, 30 above, and the drop-down.
+    natural = round(22.5 * len(tokens)) + 90
     return View(
-        _document("head_view", body, params, "head view"),
-        height=round(22.5 * len(tokens)) + 90,
+        _document("head_view", body, params, "head view", grow=natural),
+        height=round(LARGER * natural),
+        least=natural,
         title=f"head view of {count} heads on {len(tokens)} tokens",
+        caption=caption,
     )
 
 
 def model_view(
-    maps: Maps | Tensor, tokens: Sequence[str], *, layers: Sequence[int] | None = None
+    maps: Maps | Tensor,
+    tokens: Sequence[str],
+    *,
+    layers: Sequence[int] | None = None,
+    caption: str = "",
 ) -> View:
     """All layers and heads as thumbnails: click one to see it large, click again to close it."""
     attentions = one_text(maps)
@@ -122,6 +143,7 @@ def model_view(
         height=round(tall) + 24,
         width=970 + 24,
         title=f"model view of {len(chosen)} layers × {count} heads on {len(tokens)} tokens",
+        caption=caption,
     )
 
 
@@ -148,11 +170,14 @@ def _flat(attentions: Tensor) -> list[list[float]]:
     return attentions.detach().float().cpu().flatten(0, 2).tolist()
 
 
-def _document(script: str, body: str, params: dict[str, Any], title: str) -> str:
+def _document(script: str, body: str, params: dict[str, Any], title: str, grow: int = 0) -> str:
     data = json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
     drawing = _drawing(script).replace("PYTHON_PARAMS", data, 1)
     parts = [library("jquery"), library("d3"), REQUIRE, drawing]
-    parts += [FIT] if script == "model_view" else []
+    if grow:
+        parts.append(GROW.replace("NATURAL", str(grow)))
+    elif script == "model_view":
+        parts.append(FIT)
     scripts = "".join(f"<script>{part}</script>" for part in parts)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'

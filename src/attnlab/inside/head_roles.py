@@ -6,8 +6,8 @@
     rank(scores["previous token"])[0]                      # Head(layer=0, head=2, score=0.998)
 
 Shapes: N layers, H heads, L tokens. A score is the share of its attention, 0 to 1, that a head
-gives to the places its job is about, averaged over the tokens that could do the job. The jobs are
-those of Clark et al. 2019 (arXiv:1906.04341).
+gives to the places its job is about, averaged over the tokens that could do the job. All jobs but
+*same word* are described by Clark et al. 2019 (arXiv:1906.04341).
 """
 
 from collections.abc import Sequence

@@ -25,6 +25,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attnlab.kernels.in_torch import tl as in_torch
+
 try:
     import triton
     import triton.language as tl
@@ -81,6 +83,7 @@ def in_triton(block: Callable[..., Any]) -> Callable[..., tuple[Tensor, ...]]:
             _kernel[(1,)](*given, *made, look, *scores.shape, values.shape[-1])
         return tuple(made)
 
+    vars(run)["stand_ins"] = {"tl": in_torch}  # for who must try many variants of the block
     return run
 
 

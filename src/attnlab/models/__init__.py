@@ -1,6 +1,6 @@
 """Whole models, each a recipe over `layers`: recurrent, with attention, Transformers.
 
-`published` runs models that others have trained on the same blocks.
+`published`, `stories` and `gpt2` run models that others have trained on the same blocks.
 """
 
 from attnlab.models.captioning import Captioner, Teller

@@ -5,7 +5,7 @@
     LanguageModel(Config.vanilla_2017(words=69).switch("positions", "norm"))     any mixture
 
 The ten upgrades follow a list by Gavin Leech (gleech.org/tplus); `SWITCHES` names each one's paper.
-Published Llama weights run on the same blocks: see `published.stories15m`.
+Published Llama weights run on the same blocks: see `stories.stories15m`.
 
 B batch, L length, E model width, V words, H heads, G key/value heads, D head width.
 """

@@ -7,7 +7,6 @@ The three places name the same tensors differently: the paper's own code and tim
 value in one matrix, `qkv`), Hugging Face's files, and Hugging Face's classes of today.
 """
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +14,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from attnlab.fetching import cache_folder, fetched
 from attnlab.models.swin import Swin, swin_t
-from attnlab.models.vit_weights import FetchError, compare, download
 
 ADDRESS = (
     "https://github.com/SwinTransformer/storage/releases/download/v1.0.0/"
@@ -70,17 +69,9 @@ def published_swin_t(folder: Path | None = None) -> Swin:
 
     Nobody publishes a sha256: that of the first download is noted and compared with ever after.
     """
-    folder = folder or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "attnlab"
-    path = folder / ADDRESS.rsplit("/", 1)[1]
-    if not path.is_file():
-        try:
-            download(ADDRESS, path)
-        except FetchError:
-            raise FetchError(
-                f"{ADDRESS} could not be fetched: connect to the Internet and run this again, or "
-                f"put the file at {path} by hand. Nothing else in the course needs it."
-            ) from None
-    compare(path, None)
+    path = (folder or cache_folder()) / ADDRESS.rsplit("/", 1)[1]
+    otherwise = "connect to the Internet and run this again, or go on without it"
+    fetched(ADDRESS, path=path, otherwise=otherwise)
     state = torch.load(path, map_location="cpu", weights_only=True)["model"]
     model = Swin(swin_t())
     model.load_state_dict(translate(state))

@@ -8,20 +8,18 @@ The places name the same tensors differently: torchvision, timm and the authors 
 (query, key and value in one matrix, `qkv`), and Hugging Face's classes.
 """
 
-import hashlib
-import os
 import re
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 
+from attnlab.fetching import FetchError, cache_folder, fetched
 from attnlab.models.vit import BUILDERS, Config, ViT
 
+__all__ = ["PUBLISHED", "FetchError", "fetch", "translate"]
 _BLOCK = (
     r"(?:vit\.|encoder\.)*"
     r"(?:layers\.encoder_layer_|encoder\.layer\.|layer\.|layers\.|blocks\.)(\d+)\."
@@ -113,10 +111,6 @@ PUBLISHED = {
 }
 
 
-class FetchError(OSError):
-    """There is no checkpoint, or not the right one. The message says what to do."""
-
-
 def fetch(name: str, folder: Path | None = None) -> ViT:
     """A published model, ready to look into; its file is kept in `folder` (~/.cache/attnlab).
 
@@ -126,50 +120,14 @@ def fetch(name: str, folder: Path | None = None) -> ViT:
     if name not in PUBLISHED:
         raise KeyError(f"{name!r} is not known here: choose one of {', '.join(PUBLISHED)}.")
     found = PUBLISHED[name]
-    folder = folder or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "attnlab"
-    path = folder / found.address.rsplit("/", 1)[1]
-    if not path.is_file():
-        download(found.address, path)
-    compare(path, found.sha256)
+    folder = folder or cache_folder()
+    path = fetched(
+        found.address, sha256=found.sha256, path=folder / found.address.rsplit("/", 1)[1],
+        otherwise="go on with the DINOv2 that the course carries, published.dinov2()",
+    )  # fmt: skip
     # `weights_only` reads tensors and nothing that could run.
     state = torch.load(path, map_location="cpu", weights_only=True)
     with torch.device("meta"):
         model = ViT(found.config)
     model.load_state_dict(translate(state), assign=True)
     return model.eval().requires_grad_(False)
-
-
-def download(address: str, path: Path) -> None:
-    """Fetch a file, with a bar; half a file is never left."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".part")  # an interruption never leaves half a file
-    asked = urllib.request.Request(address, headers={"User-Agent": "attnlab"})
-    try:
-        with urllib.request.urlopen(asked, timeout=20.0) as answer, draft.open("wb") as file:
-            total = int(answer.headers.get("Content-Length") or 0)
-            with tqdm(total=total, unit="B", unit_scale=True, leave=False) as bar:
-                while chunk := answer.read(1 << 16):
-                    file.write(chunk)
-                    bar.update(len(chunk))
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise FetchError(
-            f"{address} could not be fetched ({error}): go on with the DINOv2 that the course "
-            f"carries, published.dinov2(), or put the file at {path} by hand."
-        ) from None
-    draft.replace(path)
-
-
-def compare(path: Path, begins: str | None) -> None:
-    """Is it the file that is expected, or that was fetched first?"""
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    note = path.with_name(path.name + ".sha256")
-    if begins is None and not note.is_file():
-        note.write_text(found, encoding="utf-8")
-    wanted = begins or note.read_text(encoding="utf-8").strip()
-    if not found.startswith(wanted):
-        raise FetchError(
-            f"{path.name} has sha256 {found[:12]}…, but {wanted[:12]}… was expected: it is damaged "
-            f"or another edition. Delete {path} and fetch it again."
-        )

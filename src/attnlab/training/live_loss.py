@@ -2,7 +2,6 @@
 where drawing is slow.
 """
 
-import io
 import math
 import time
 from collections.abc import Sequence
@@ -46,16 +45,17 @@ def loss_picture(losses: Sequence[float]) -> Any:
     """The losses of a training, as a `figures.Picture`."""
     from matplotlib.figure import Figure
 
-    from attnlab.figures import COLOURS, Picture
+    from attnlab.figures import COLOURS, Picture, small_png
 
     figure = Figure(figsize=(7, 2.6), layout="constrained")
     ax = figure.add_subplot()
     ax.plot(losses, color=COLOURS["sky"], linewidth=0.8, alpha=0.5)
     ax.plot(_smooth(losses), color=COLOURS["blue"], linewidth=2)
-    ax.set(xlabel="step", ylabel="loss", yscale="log", title="Training loss")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})
-    return Picture(buffer.getvalue(), ALT, CAPTION, (700, 260))
+    # Equal losses, or none above 0, have no range that a logarithm could spread.
+    above = [loss for loss in losses if loss > 1e-30]
+    scale = "log" if above and max(above) > 1.001 * min(above) else "linear"
+    ax.set(xlabel="step", ylabel="loss", yscale=scale, title="Training loss")
+    return Picture(small_png(figure, 120), ALT, CAPTION, (700, 260))
 
 
 def _smooth(losses: Sequence[float], keep: float = 0.95) -> list[float]:

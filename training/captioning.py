@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 import torch
+from noted import register
 
 from attnlab import assets, reproducible, training
 from attnlab.data import scenes
@@ -52,13 +53,11 @@ def main() -> None:
         f"{pointing.nouns:.3f} (chance {pointing.chance:.3f}), at colours {pointing.colours:.3f}",
         flush=True,
     )
-    if arguments.out == assets.folder() / NAME:
-        assets.register(
-            NAME,
-            licence="MIT",
-            origin="trained by this project on scenes made of Fluent Emoji (Microsoft, MIT)",
-            command="python training/captioning.py",
-        )
+    register(
+        arguments.out,
+        script="captioning",
+        origin="trained by this project on scenes made of Fluent Emoji (Microsoft, MIT)",
+    )
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from noted import register
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -88,13 +89,7 @@ def main() -> None:
         print(rows[-1], flush=True)
     text = "[\n " + ",\n ".join(json.dumps(row) for row in rows) + "\n]\n"
     arguments.file.write_text(text, encoding="utf-8")
-    if arguments.file.parent == assets.folder() / "data":
-        assets.register(
-            "data/emergence.json",
-            licence="MIT",
-            origin="measured by this project",
-            command="python training/emergence.py",
-        )
+    register(arguments.file, script="emergence", origin="measured by this project")
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ Goes into assets/data/in_context.json; chapter 7 draws it and trains one seed of
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
+from noted import register, write_tables
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -131,18 +131,8 @@ def main() -> None:
         rows["codes"].append(secret_codes(seed, 800))
         print(rows["induction"][-2]["induction"], rows["induction"][-1]["induction"])
         print(rows["codes"][-1], flush=True)
-    text = "{\n" + ",\n".join(
-        f' "{name}": [\n  ' + ",\n  ".join(json.dumps(row) for row in kept) + "\n ]"
-        for name, kept in rows.items()
-    )
-    arguments.file.write_text(text + "\n}\n", encoding="utf-8")
-    if arguments.file.parent == assets.folder() / "data":
-        assets.register(
-            "data/in_context.json",
-            licence="MIT",
-            origin="measured by this project",
-            command="python training/in_context.py",
-        )
+    write_tables(arguments.file, rows)
+    register(arguments.file, script="in_context", origin="measured by this project")
 
 
 if __name__ == "__main__":

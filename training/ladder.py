@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from noted import register
 
 from attnlab import assets
 from attnlab.data import shakespeare
@@ -162,13 +163,7 @@ def main() -> None:
     for found, seconds in zip(ladder.values(), costs, strict=True):
         found["step_seconds"] = seconds
     arguments.file.write_text(json.dumps(ladder) + "\n", encoding="utf-8")
-    if arguments.file.parent == assets.folder() / "data":
-        assets.register(
-            "data/ladder.json",
-            licence="MIT",
-            origin="measured by this project",
-            command="python training/ladder.py",
-        )
+    register(arguments.file, script="ladder", origin="measured by this project")
 
 
 if __name__ == "__main__":

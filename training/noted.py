@@ -2,6 +2,8 @@
 
 results = noted("distil", plan(), run)     # build/distil.jsonl, one line a run
 ship("data/distil.json", results, script="distil", origin="measured by …")
+
+register(path, script="distil", origin="measured by …")     # of a file that was just written
 """
 
 import json
@@ -36,5 +38,22 @@ def noted(name: str, plan: Iterable[Run], run: Callable[..., Run]) -> list[Run]:
 def ship(name: str, results: list[Run], *, script: str, origin: str) -> None:
     """One line a run, in assets/, with its checksum and the command that made it."""
     rows = ",\n ".join(json.dumps(row) for row in results)
-    (assets.folder() / name).write_text(f"[\n {rows}\n]\n", encoding="utf-8")
-    assets.register(name, licence="MIT", origin=origin, command=f"python training/{script}.py")
+    path = assets.folder() / name
+    path.write_text(f"[\n {rows}\n]\n", encoding="utf-8")
+    register(path, script=script, origin=origin)
+
+
+def write_tables(path: Path, tables: dict[str, list[Run]]) -> None:
+    """Several named lists of runs in one JSON file, one line a run."""
+    text = ",\n".join(
+        f' "{name}": [\n  ' + ",\n  ".join(json.dumps(row) for row in rows) + "\n ]"
+        for name, rows in tables.items()
+    )
+    path.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+
+
+def register(path: Path, *, script: str, origin: str) -> None:
+    """Enter a file into the manifest of assets/; one that stands elsewhere is a trial, and not."""
+    if path.is_relative_to(assets.folder()):
+        name = path.relative_to(assets.folder()).as_posix()
+        assets.register(name, licence="MIT", origin=origin, command=f"python training/{script}.py")

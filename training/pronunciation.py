@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 import torch
+from noted import register
 
 from attnlab import assets, metrics, reproducible, training
 from attnlab.data import batches, collate, pronunciation
@@ -59,13 +60,11 @@ def main() -> None:
         f"words right {metrics.accuracy(said, accepted):.3f}",
         flush=True,
     )
-    if arguments.out == assets.folder() / NAME:
-        assets.register(
-            NAME,
-            licence="MIT",
-            origin="trained by this project on the CMU Pronouncing Dictionary (BSD licence)",
-            command="python training/pronunciation.py",
-        )
+    register(
+        arguments.out,
+        script="pronunciation",
+        origin="trained by this project on the CMU Pronouncing Dictionary (BSD licence)",
+    )
 
 
 if __name__ == "__main__":

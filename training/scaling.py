@@ -15,11 +15,11 @@ Kaplan et al. (2020) do. No run draws as many letters as the training text has.
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
+from noted import register, write_tables
 
 from attnlab import assets, reproducible, training
 from attnlab.data import shakespeare
@@ -89,18 +89,8 @@ def main() -> None:
                     budget.append({"flops": flops, **run(width, steps, seed)})
                     print(budget[-1], flush=True)
     rows = {"grid": grid, "budget": budget}
-    text = "{\n" + ",\n".join(
-        f' "{name}": [\n  ' + ",\n  ".join(json.dumps(row) for row in kept) + "\n ]"
-        for name, kept in rows.items()
-    )
-    arguments.file.write_text(text + "\n}\n", encoding="utf-8")
-    if arguments.file.parent == assets.folder() / "data":
-        assets.register(
-            "data/scaling_law.json",
-            licence="MIT",
-            origin="measured by this project",
-            command="python training/scaling.py",
-        )
+    write_tables(arguments.file, rows)
+    register(arguments.file, script="scaling", origin="measured by this project")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 import torch
+from noted import register
 
 from attnlab import assets, reproducible, training
 from attnlab.data import batches
@@ -61,13 +62,11 @@ def main() -> None:
             f"AER {shipped.aer(test):.4f}",
             flush=True,
         )
-        if arguments.folder == assets.folder() / "weights":
-            assets.register(
-                f"weights/{path.name}",
-                licence="MIT",
-                origin="trained by this project on its own English-French grammar",
-                command="python training/score_functions.py",
-            )
+        register(
+            path,
+            script="score_functions",
+            origin="trained by this project on its own English-French grammar",
+        )
 
 
 if __name__ == "__main__":

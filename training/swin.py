@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from noted import noted, register
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -124,28 +125,10 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=assets.folder() / "data" / "swin_runs.json")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    notes = ROOT / "build" / "swin_runs.jsonl"
-    notes.parent.mkdir(exist_ok=True)
-    lines = notes.read_text(encoding="utf-8").splitlines() if notes.is_file() else []
-    done = [json.loads(line) for line in lines]
-    results = []
-    for one in plan():
-        one = {**one, "seconds": SECONDS}
-        found = next((old for old in done if one.items() <= old.items()), None)
-        if found is None:
-            found = {**one, **run(**one)}
-            with notes.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(found) + "\n")
-            print(found, flush=True)
-        results.append(found)
+    asked = [{**one, "seconds": SECONDS} for one in plan()]
+    results = noted("swin_runs", asked, run)
     arguments.file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    if arguments.file.parent == assets.folder() / "data":
-        assets.register(
-            "data/swin_runs.json",
-            licence="MIT",
-            origin="measured by this project on Fashion-MNIST",
-            command="python training/swin.py",
-        )
+    register(arguments.file, script="swin", origin="measured by this project on Fashion-MNIST")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from noted import register
 
 from attnlab import assets, metrics, reproducible, training
 from attnlab.data import Batch, Pair, batches, collate
@@ -116,13 +117,11 @@ def main() -> None:
     for name, found in (("trained", translator), ("shipped", shipped)):
         print(f"{name}: BLEU {found.bleu(test):.2f}, head {head}, AER {found.aer(test):.4f}")
     print(f"{size} parameters, {path.stat().st_size} bytes, {history.seconds:.0f} CPU seconds")
-    if arguments.folder == assets.folder() / "weights":
-        assets.register(
-            f"weights/{path.name}",
-            licence="MIT",
-            origin="trained by this project on its own English-French grammar",
-            command="python training/transformer.py",
-        )
+    register(
+        path,
+        script="transformer",
+        origin="trained by this project on its own English-French grammar",
+    )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 import torch
+from noted import register
 
 from attnlab import assets, reproducible, training
 from attnlab.data import batches, collate
@@ -72,13 +73,11 @@ def main() -> None:
         shipped = Translator.load(path)  # measure what is shipped, not what was trained
         line = f"{kind}: {history.seconds:.0f} CPU seconds, BLEU {shipped.bleu(test):.1f}"
         print(line if kind == "none" else f"{line}, AER {shipped.aer(test):.4f}", flush=True)
-        if arguments.folder == assets.folder() / "weights":
-            assets.register(
-                f"weights/{path.name}",
-                licence="MIT",
-                origin="trained by this project on its own English-French grammar",
-                command="python training/translators.py",
-            )
+        register(
+            path,
+            script="translators",
+            origin="trained by this project on its own English-French grammar",
+        )
 
 
 if __name__ == "__main__":

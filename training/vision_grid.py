@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import torch
+from noted import register
 from torch import nn
 from torch.nn import functional
 
@@ -80,13 +81,9 @@ def main() -> None:
         results.append(run(**one))
         print(results[-1], flush=True)
     arguments.file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    if arguments.file.parent == assets.folder() / "data":
-        assets.register(
-            "data/vision_grid.json",
-            licence="MIT",
-            origin="measured by this project on Fashion-MNIST",
-            command="python training/vision_grid.py",
-        )
+    register(
+        arguments.file, script="vision_grid", origin="measured by this project on Fashion-MNIST"
+    )
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from noted import register
 
 from attnlab import assets, reproducible, training
 from attnlab.data import batches, collate
@@ -95,13 +96,7 @@ def main() -> None:
             whole.append({"kind": kind, "seed": seed, **found})
     lines = ",\n".join(json.dumps(run) for run in whole)
     arguments.file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    if arguments.file.parent == assets.folder() / "data":
-        assets.register(
-            "data/wiring.json",
-            licence="MIT",
-            origin="measured by this project",
-            command="python training/wiring.py",
-        )
+    register(arguments.file, script="wiring", origin="measured by this project")
 
 
 if __name__ == "__main__":

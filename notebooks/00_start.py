@@ -56,16 +56,16 @@ torch.set_printoptions(precision=2, sci_mode=False)
 
 # %% tags=["slide", "hide-input"]
 CHAPTERS = [
-    ("c0", "0 Tokens", "any input is a table", (0, 0), "00_start"),
-    ("c1", "1 RNN", "sentence to sentence", (1, 0), "01_rnn_seq2seq"),
-    ("c2", "2 Alignment", "look back while writing", (2, 0), "02_bahdanau"),
-    ("c3", "3 Self-attention", "all words at once", (3, 0), "03_self_attention"),
-    ("c4", "4 Heads", "several things at once", (3, 1), "04_multi_head"),
+    ("c0", "0 Tokens", "all as tables", (0, 0), "00_start"),
+    ("c1", "1 RNN", "read, then write", (1, 0), "01_rnn_seq2seq"),
+    ("c2", "2 Alignment", "looks back", (2, 0), "02_bahdanau"),
+    ("c3", "3 Self-attention", "all at once", (3, 0), "03_self_attention"),
+    ("c4", "4 Heads", "several at once", (3, 1), "04_multi_head"),
     ("c5", "5 Positions", "who bit whom", (2, 1), "05_positions"),
-    ("c6", "6 Transformer", "the whole machine", (1, 1), "06_transformer"),
-    ("c7", "7 Families", "GPT, BERT, T5, scale", (0, 1), "07_families"),
-    ("c8", "8 ViT, DINO", "pictures as patches", (0, 2), "08_vit_dino"),
-    ("c9", "9 Swin", "windows that shift", (1, 2), "09_swin"),
+    ("c6", "6 Transformer", "all of it", (1, 1), "06_transformer"),
+    ("c7", "7 Families", "GPT, BERT, T5", (0, 1), "07_families"),
+    ("c8", "8 ViT, DINO", "patches", (0, 2), "08_vit_dino"),
+    ("c9", "9 Swin", "shifted windows", (1, 2), "09_swin"),
     ("c10", "10 Transformer++", "today's upgrades", (2, 2), "10_transformer_pp"),
     ("c11", "Capstone", "your own model", (3, 2), "capstone_your_own_model"),
 ]  # fmt: skip
@@ -215,8 +215,26 @@ print(f"by number: the partner is nearer in {by_number:.0%} of the cases")
 # A coin would get one half. Alphabet numbers carry next to no meaning. One number per word is also too little: near in which sense?
 
 # %% [markdown]
-# Not much better than a coin. The trouble is deeper than the alphabet: **one** number puts all words on a line. *king – queen – woman – man – king*: each is one step from the next (the crown, the gender), and the opposite ones are two steps apart. Try to put these four on a line. On a square it is easy.
-#
+# Not much better than a coin. The trouble is deeper than the alphabet: **one** number puts all words on a line. *king – queen – woman – man – king*: each is one step from the next (the crown, the gender), and the opposite ones are two steps apart. Try to put these four on a line. On a square it is easy:
+
+# %% tags=["slide", "hide-input"]
+Diagram(
+    [
+        Box("king", "king", detail="crown, male", at=(0, 0), colour="query"),
+        Box("queen", "queen", detail="crown, female", at=(2, 0), colour="query"),
+        Box("man", "man", detail="no crown, male", at=(0, 1), colour="key"),
+        Box("woman", "woman", detail="no crown, female", at=(2, 1), colour="key"),
+    ],
+    arrows=["king -> queen: the same step", "man -> woman: a step", "man -> king: another step", "woman -> queen: the same again"],
+    title="Two numbers per word: four words make a square",
+    caption="With one number per word this cannot be drawn: three of the four steps would fit, the fourth would not.",
+    gap=(40.0, 90.0),
+)  # fmt: skip
+
+# %% [markdown] tags=["notes"]
+# Let the room try it on a line first. Then: how many numbers would one need for old and young as well?
+
+# %% [markdown]
 # ## 2 · By hand
 #
 # Give every word several numbers, one for each thing we want to say about it. Three are enough to begin with:
@@ -286,7 +304,7 @@ torch.testing.assert_close(table[w], F.embedding(w, table))
 print(one_hot @ table)
 
 # %% [markdown]
-# In a real model nobody fills in *royal* and *female*. The numbers are learned, there are hundreds of them for each word, and single columns mean nothing you could name. Directions do, as part 5 shows.
+# In a real model nobody fills in *royal* and *female*. The numbers are learned, there are hundreds of them for each word, and a single column need not mean anything you could name. Directions can, as part 5 shows.
 #
 # ## 3 · Live
 #
@@ -303,7 +321,7 @@ HISTORY = [
     (1986, "Recurrent networks", "recurrence", "Rumelhart, Hinton & Williams 1986",
      "Back-propagation trains networks that feed their own state back. A sequence is read step by step. Chapter 1."),
     (1997, "LSTM", "recurrence", "Hochreiter & Schmidhuber 1997",
-     "Gates protect a memory cell, so that gradients survive many steps. Chapter 1."),
+     "Gates protect a memory cell, so that gradients can survive many steps. Chapter 1."),
     (2014, "Sequence to sequence", "recurrence", "Sutskever, Vinyals & Le 2014",
      "One recurrent network reads a sentence into a vector, another writes the translation from it. Chapter 1."),
     (2014, "GRU", "recurrence", "Cho et al. 2014",
@@ -337,7 +355,7 @@ HISTORY = [
     (2022, "FlashAttention", "attention", "Dao et al. 2022",
      "The same attention, computed in blocks, so that the big table of weights is never written to slow memory. Chapter 10."),
     (2022, "ChatGPT", "language models", "OpenAI 2022; Ouyang et al. 2022",
-     "A GPT trained further on what people ask and which answers they prefer. The Transformer becomes a household name."),
+     "A GPT trained further on what people ask and which answers they prefer."),
     (2023, "Llama", "language models", "Touvron et al. 2023",
      "Weights that anybody can load: the 2017 design with a handful of upgrades. Chapter 10 builds them one by one."),
     (2025, "DeepSeek-R1", "language models", "DeepSeek-AI 2025",
@@ -361,7 +379,7 @@ Timeline(
 # %% [markdown] tags=["notes"]
 # Start at the LSTM and let the room guess the years. 17 years from LSTM to attention, 3 from attention to the Transformer.
 
-# %%
+# %% tags=["hide-input"]
 year = {name: y for y, name, *_ in HISTORY}
 print("LSTM to attention:", year["Attention"] - year["LSTM"], "years")
 print("to the Transformer:", year["Transformer"] - year["Attention"], "years")
@@ -394,7 +412,7 @@ Diagram(
 
 # %% [markdown]
 #
-# - *Text.* With no merges every letter is a token. Add merges: the commonest neighbours are glued, first letters, then syllables, then whole words. Type your own name. Why does it stay in pieces?
+# - *Text.* With no merges every letter is a token. Add merges: the commonest neighbours are glued, first pairs of letters, then longer pieces, then some whole words. Type your own name. Why does it stay in pieces?
 # - *Picture.* Halve the patch size. **Guess:** how many times more tokens? Chapter 3 measures what that costs: attention pays for every *pair*.
 # - *Sound.* Same again, in one dimension.
 
@@ -438,7 +456,7 @@ Chopper(
 # - **Guess first:** will the four kinds of words lie apart, although nobody told the model about kinds?
 # - Turn until the countries lie on one side and their capitals on the other. Is there such a side?
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["hide-input"]
 W = encoder.words.weight.detach()  # (30522, 384)
 KINDS = {
     "people": "king queen man woman boy girl father mother son daughter brother sister",
@@ -482,10 +500,7 @@ figures.interactive(
     shape=0.68,
 )
 
-# %% [markdown] tags=["notes"]
-# Turn it slowly. Ask who sees the four kinds before you name them.
-
-# %%
+# %% tags=["hide-input"]
 kept = float(spread[:3].square().sum() / spread.square().sum())
 near = table @ table.T - 2 * torch.eye(len(shown))  # not the word itself
 kind_of = [kind for kind, line in kinds.items() for _ in line]
@@ -509,7 +524,7 @@ assert same == len(shown), same
 # - Switch *leave out the three words* off, and drag *amount* from 0 to 2. **Guess first:** does *queen* ever come out on top?
 # - Try *paris − france + japan*, and *walking − walk + swim*.
 
-# %%
+# %% tags=["plumbing"]
 vector = {word: W[vocabulary[word]] for word in words}
 menu = """king queen man woman prince princess boy girl father mother son daughter uncle aunt
 brother sister husband wife actor actress he she paris france london england berlin germany tokyo
@@ -520,7 +535,7 @@ student""".split()  # noqa: SIM905
 menu_vectors = F.normalize(
     torch.stack([W[vocabulary[w]] for w in menu]), dim=-1
 )
-print(tuple(menu_vectors.shape))
+print(f"{len(menu)} words of {menu_vectors.shape[1]} numbers each")
 
 # %% tags=["slide", "hide-input"]
 WordDirections(
@@ -536,21 +551,23 @@ WordDirections(
 # %% [markdown] tags=["notes"]
 # Drag the amount slowly with the three words left in: at 1 the nearest word is still king. Keep that for the misconception.
 
-# %%
+# %% tags=["hide-input"]
 king, man, woman = (
     menu_vectors[menu.index(w)] for w in ("king", "man", "woman")
 )
-for amount in (0.0, 0.5, 1.0, 1.5, 2.0):
-    end = F.normalize(king + amount * (woman - man), dim=0)
-    nearest = (menu_vectors @ end).argsort(descending=True)[:3]
-    print(f"amount {amount}:", *(menu[i] for i in nearest))
+ends = [king + a * (woman - man) for a in torch.linspace(0, 2, 201)]
+scores = F.normalize(torch.stack(ends), dim=-1) @ menu_vectors.T  # (201, 79)
+ranked = scores.argsort(-1, descending=True)
+for step in (0, 50, 100, 150, 200):
+    print(f"amount {step / 100}:", *(menu[i] for i in ranked[step, :3]))
+print("ever on top:", *dict.fromkeys(menu[i] for i in ranked[:, 0]))
 
 # %% [markdown]
-# It never does. You walk from *king* towards *woman*, and pass *queen* at a distance. Part 6 comes back to this.
+# It never does, at any of 201 amounts. You walk from *king* towards *woman*, and pass *queen* at a distance. Part 6 comes back to this.
 #
 # ### How to read a heatmap
 #
-# You will meet this figure in every chapter. **Row: the token that asks. Column: the token that is asked. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
+# You will meet this figure again and again. **Row: the token that asks. Column: the token that is asked. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
 #
 # Here each word weights all words by the similarity of their vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then turn the temperature: what happens to a row when it is cold, and when it is hot?
 
@@ -565,7 +582,7 @@ AttentionHeatmap(
     caption="Three pairs of words that belong together. Look for the squares of two: after itself, each word gives most weight to its partner.",
 )
 
-# %%
+# %% tags=["hide-input"]
 likeness = chosen @ chosen.T  # (6, 6), the cosines
 second = likeness.argsort(-1, descending=True)[:, 1]  # after itself
 print("word:         ", *small)
@@ -614,6 +631,38 @@ assert ours == tokens.learn_merges(STORY, 60)
 print("first merges:", *("+".join(pair) for pair in ours[:6]))
 print(*tokens.pieces("the older cat was resting by the coldest water", ours))
 
+# %% tags=["slide", "hide-input"]
+stages = [list("▁coldest")]
+for pair in ours:
+    if (now := glue(stages[-1], pair)) != stages[-1]:
+        stages.append(now)
+
+
+def starts(parts):
+    """Where each piece begins, counted in letters."""
+    return [sum(map(len, parts[:i])) for i in range(len(parts))]
+
+
+boxes, roads = [], []
+for row, parts in enumerate(stages):
+    for at, part in zip(starts(parts), parts):
+        new = len(part) > 1 and (row == 0 or part not in stages[row - 1])
+        ink = "query" if new else ""
+        boxes.append(Box(f"r{row}l{at}", part, at=(at, row), colour=ink))
+        for before in starts(stages[row - 1]):
+            if row and at <= before < at + len(part):
+                roads.append(f"r{row - 1}l{before} -> r{row}l{at}")
+Diagram(
+    boxes,
+    arrows=roads,
+    title="coldest, letter by letter, then glued",
+    caption="From the letters on, each line is one merge later. Coloured: the piece that was just glued. ▁ marks the beginning of the word.",
+    gap=(22.0, 18.0),
+)
+
+# %% [markdown] tags=["notes"]
+# Top row: letters. Each row applies the next merge that fits this word. Nobody told it that est is an ending.
+
 # %% [markdown]
 # The endings *er*, *ing* and *est* are found without any grammar, because they are common. Large models use the same idea: GPT-2 has 50,257 pieces, learned on gigabytes of text ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)).
 #
@@ -635,7 +684,7 @@ print(
 #
 # $$\underbrace{X}_{(N,\,E)} = \underbrace{\text{patches}}_{(N,\,P^2C)}\;\underbrace{W}_{(P^2C,\,E)}$$
 
-# %%
+# %% tags=["hide-input"]
 seed(0)
 E = 8
 conv = nn.Conv2d(3, E, kernel_size=P, stride=P, bias=False)
@@ -701,7 +750,7 @@ assert by_number < 0.65, (by_vector, by_number)
 # %% [markdown]
 # And directions? Here are 24 little puzzles, *a is to b as c is to ?*, written before we looked. The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As everybody does, we leave the three given words out. (Remember this. Part 6 comes back to it.)
 
-# %%
+# %% tags=["plumbing"]
 PUZZLES = """man king woman queen, man brother woman sister, man actor woman actress,
 man prince woman princess, man husband woman wife, man uncle woman aunt,
 man son woman daughter, man father woman mother, france paris italy rome,
@@ -711,6 +760,9 @@ walk walking swim swimming, take took give gave, cat cats dog dogs, mouse mice c
 good better bad worse, japan japanese italy italian, france french germany german,
 king kingdom prince principality, two second three third"""
 puzzles = [line.split() for line in PUZZLES.replace("\n", " ").split(", ")]
+
+
+# %%
 
 
 def solve(a, b, c, leave_out=True):
@@ -800,7 +852,7 @@ figures.show(
 # Six steps always share something with their own mean, even six random ones. A fair test compares each step with the sum of the **other five**, and does the same with pairs of random words, a thousand times.
 
 
-# %%
+# %% tags=["hide-input"]
 def with_the_others(steps):
     """The cosine of each step with the sum of all others: (..., 6)."""
     others = steps.sum(-2, keepdim=True) - steps
@@ -841,6 +893,10 @@ print(
     solve("man", "king", "woman", False),
 )
 print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
+end = V[number["king"]] - V[number["man"]] + V[number["woman"]]
+cosine = F.normalize(end, dim=0) @ V.T
+print(f"its cosine with king: {cosine[number['king']]:.2f},", end=" ")
+print(f"with queen: {cosine[number['queen']]:.2f}")
 
 # %% tags=["held"]
 assert itself > len(puzzles) / 2, itself
@@ -861,7 +917,7 @@ print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
 # This was pointed out by Linzen 2016 and Nissim et al. 2020. The direction is real, the equality is not.
 
 # %% [markdown]
-# The nearest vector is mostly one of the words you started with. The step from *man* to *woman* is short, compared with the distance to the next word; *queen* is only the nearest of the **others** ([Linzen 2016](https://arxiv.org/abs/1606.07736), [Nissim et al. 2020](https://arxiv.org/abs/1905.09866)).
+# The nearest vector is mostly one of the words you started with. *king* is one of the three vectors in the sum, and the result still has more in common with it than with *queen*, which is only the nearest of the **others** ([Linzen 2016](https://arxiv.org/abs/1606.07736), [Nissim et al. 2020](https://arxiv.org/abs/1905.09866)).
 #
 # So: there are directions with a meaning, and they are measured above. But "equals" is a story. A second warning from the same place: the directions come from texts that people wrote, with their prejudices in them ([Bolukbasi et al. 2016](https://arxiv.org/abs/1607.06520)).
 #
@@ -870,7 +926,7 @@ print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
 # %% [markdown]
 # ## 7 · Exercises
 #
-# Four, from easy to hard. Make a mistake on purpose and see what the checker says.
+# Six, from ★ to ★★★. Make a mistake on purpose and see what the checker says.
 
 # %% [markdown] tags=["exercise"] exercise="00.1"
 # ### Exercise 0.1 ★ · The nearest word (5 min)
@@ -909,7 +965,7 @@ check("00.1", my_cosines)
 # %% [markdown] tags=["exercise"] exercise="00.2"
 # ### Exercise 0.2 ★★ · A picture into patches (10 min)
 #
-# Write `my_patches(picture, size)` without `einops` and without a library function that does it all. It takes a picture of shape $(C, H, W)$ and returns $(N, P \cdot P \cdot C)$: one row a patch, the patches in the order of a page
+# Write `my_patches(picture, size)` without `einops` and without a library function that does it all. It takes a picture of shape $(C, H, W)$ and returns $(N, P \cdot P \cdot C)$: one row per patch, the patches in the order of a page
 # (left to right, then down), and inside a row: pixel by pixel, and for each pixel its colours.
 
 
@@ -989,7 +1045,7 @@ check("00.3", my_glue)
 # %% [markdown] tags=["exercise"] exercise="00.4"
 # ### Exercise 0.4 ★★★ · All puzzles at once (20 min)
 #
-# `solve` in part 5 takes one puzzle after the other. Write `my_analogy(puzzles, words, table)` for many, with **one** matrix product. It takes a list of $N$ puzzles, each three words *(a, b, c)*; a list of $V$ words; and a table of shape $(V, E)$, one row a word, of any length. It returns a list of $N$ words.
+# `solve` in part 5 takes one puzzle after the other. Write `my_analogy(puzzles, words, table)` for many, with **one** matrix product. It takes a list of $N$ puzzles, each three words *(a, b, c)*; a list of $V$ words; and a table of shape $(V, E)$, one row per word, rows of any length. It returns a list of $N$ words.
 #
 # As in part 5, scale every row to length 1, and find the word whose row has the largest cosine with $b - a + c$. The three words of the puzzle are left out.
 
@@ -1032,6 +1088,87 @@ def my_analogy(puzzles, words, table):
 # %% tags=["check"] exercise="00.4"
 check("00.4", my_analogy)
 
+# %% [markdown] tags=["exercise"] exercise="00.5"
+# ### Exercise 0.5 ★★ · Find the bug (10 min)
+#
+# A stereo sound has two channels: shape $(C, T)$. This function cuts it into $N = T/F$ frames of $F$ samples, one row per frame. Its shapes are right, it never raises an error, and yet every row sounds like the whole piece.
+#
+# ```python
+# def my_frames(sound, size):
+#     x = sound.reshape(len(sound), size, -1)  # (C, F, N)
+#     return x.permute(2, 1, 0).flatten(1)  # (N, F·C)
+# ```
+#
+# Find the bug and write the function without it. A row is one stretch of time, the rows in the order of time. Inside a row: moment by moment, and for each moment its channels.
+
+
+# %% tags=["stub"] exercise="00.5"
+def my_frames(sound, size):
+    """Stereo sound (C, T) -> (T/F, F·C), one row per stretch of time."""
+    x = ...  # split the time
+    return ...  # (N, F·C)
+
+
+# %% [markdown] tags=["hint"] exercise="00.5"
+# Feed it `torch.arange(12).reshape(1, 12)` and `size=3`, and read the first row. Which samples are in it?
+
+# %% [markdown] tags=["hint"] exercise="00.5"
+# `reshape` moves nothing: numbers that are neighbours stay neighbours along the **last** axis. Which of $N$ and $F$ must be the last one? The order of `permute` changes with it.
+
+
+# %% tags=["solution"] exercise="00.5"
+def my_frames(sound, size):
+    """Stereo sound (C, T) -> (T/F, F·C), one row per stretch of time."""
+    x = sound.reshape(len(sound), -1, size)  # (C, N, F)
+    return x.permute(1, 2, 0).flatten(1)  # (N, F·C)
+
+
+# %% tags=["check"] exercise="00.5"
+check("00.5", my_frames)
+
+# %% [markdown] tags=["exercise"] exercise="00.6"
+# ### Exercise 0.6 ★ · Predict, then run (8 min)
+#
+# A table holds one vector per word. Change the whole table in one of these ways. Do all cosines between its words stay the same? Predict, then let the checker run each change on random numbers. `cosines_stay(change)` returns `True` if they stay.
+
+
+# %% tags=["stub"] exercise="00.6"
+def cosines_stay(change):
+    """Are all cosines between words the same after the change?"""
+    return {
+        "every vector twice as long": ...,
+        "every vector scaled to length 1": ...,
+        "every sign turned": ...,
+        "the columns in another order": ...,
+        "the first column doubled": ...,
+        "one more column, all 0": ...,
+        "one more column, all 1": ...,
+        "the same vector added to every word": ...,
+    }[change]
+
+
+# %% [markdown] tags=["hint"] exercise="00.6"
+# The cosine is a fraction: $a \cdot b$ above, the two lengths below. What does the change do to each?
+
+# %% [markdown] tags=["hint"] exercise="00.6"
+# Draw two arrows from the origin. Which changes turn one against the other? What happens to the angle when you move both tips by the same step?
+
+
+# %% tags=["solution"] exercise="00.6"
+def cosines_stay(change):
+    """Are all cosines between words the same after the change?"""
+    return change in (
+        "every vector twice as long",
+        "every vector scaled to length 1",
+        "every sign turned",
+        "the columns in another order",
+        "one more column, all 0",
+    )
+
+
+# %% tags=["check"] exercise="00.6"
+check("00.6", cosines_stay)
+
 # %% [markdown]
 # ### GPU exercise · Meet your device
 #
@@ -1044,7 +1181,7 @@ check("00.4", my_analogy)
 # 2. Subwords lie between letters and words. Byte-pair encoding finds them by gluing what is common.
 # 3. An embedding is a learned table; looking up a row is multiplying with a one-hot vector.
 # 4. Real embeddings have directions with a meaning. *Equals* is too strong: without leaving the given words out, they mostly win.
-# 5. One row a word means one meaning a word. What surrounds it must come in some other way.
+# 5. One row per word means one meaning per word. What surrounds a word must come in some other way.
 #
 # | input | tokens | numbers in each | to width $E$ | parameters |
 # |---|---|---|---|---|
@@ -1105,7 +1242,7 @@ Quiz(
                 },
                 {
                     "text": "Pieces have clearer meanings",
-                    "why": "Often less clear. But they are always there.",
+                    "why": "Rather less clear: what does *er* mean? But they are always there.",
                 },
             ],
         },
@@ -1137,9 +1274,12 @@ Quiz(
                 {
                     "text": "king",
                     "correct": True,
-                    "why": "The step is short. You are still nearest to where you started.",
+                    "why": "It is one of the three vectors in the sum, and the result is still nearest to it.",
                 },
-                {"text": "monarch", "why": "Near, but the start is nearer."},
+                {
+                    "text": "woman",
+                    "why": "You walk towards it, but after one step *king* is still nearer.",
+                },
             ],
         },
     ],
@@ -1156,4 +1296,4 @@ Quiz(
 # - [Radford et al. 2022](https://arxiv.org/abs/2212.04356), *Robust speech recognition via large-scale weak supervision*: frames as tokens
 # - [Linzen 2016](https://arxiv.org/abs/1606.07736) and [Nissim et al. 2020](https://arxiv.org/abs/1905.09866) on what analogies show and what they do not
 # - [Bolukbasi et al. 2016](https://arxiv.org/abs/1607.06520), *Man is to computer programmer as woman is to homemaker?*: prejudice in directions
-# - [Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084), the encoder used here
+# - [Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084), *Sentence-BERT*: the family of encoders used here; [Wang et al. 2020](https://arxiv.org/abs/2002.10957), *MiniLM*: the small model it started from

@@ -19,6 +19,7 @@
 
 # %% tags=["setup"]
 import copy
+import json
 import math
 from itertools import product
 
@@ -27,7 +28,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attnlab import decoding, figures, metrics
+from attnlab import assets, decoding, figures, metrics
 from attnlab.checks import check
 from attnlab.data import batches, collate
 from attnlab.data.english_french import EnglishFrench
@@ -80,11 +81,11 @@ Diagram(
         Step("Every French word has to get its meaning through c. For three words that is easy. For thirty?", lit=["c"]),
     ],
     title="A sentence through the eye of a needle",
-    caption="Encoder, one vector, decoder: sequence to sequence, 2014. Part 5 trains it and measures where one vector is not enough.",
+    caption="Encoder, one vector, decoder: sequence to sequence, 2014. Part 5 trains it, measures what becomes of long sentences, and asks whether the vector is to blame.",
 )  # fmt: skip
 
 # %% [markdown] tags=["notes"]
-# Step through it. The last step is the question of the chapter; let the room guess a length before part 5 measures it.
+# Step through it. The last step is the question of the chapter; let the room guess before part 5 measures it.
 
 # %% [markdown]
 # At the end you can
@@ -93,7 +94,7 @@ Diagram(
 # - measure how fast a gradient vanishes over time, and say what a gate does about it;
 # - say what a language model is, and tell its three questions apart: modelling, learning, search;
 # - train an encoder–decoder with teacher forcing, decode it greedily, by beam search and by sampling;
-# - show with one curve where a single vector is not enough.
+# - measure how quality falls with length, and tell a vector that is too small from training that is too short.
 
 # %% [markdown]
 # ## 1 · The question
@@ -239,7 +240,7 @@ print(*trace, sep="\n")
 #
 # ### A language model is a product of conditionals
 #
-# What is such a memory good for? For guessing the next word. A **language model** gives every sentence $y = (y_1, \dots, y_T)$ a probability. It need not know all sentences: it only guesses the next word, again and again. That is the chain rule, and it is exact:
+# What is such a memory good for? Guessing the next word. A **language model** gives every sentence $y = (y_1, \dots, y_T)$ a probability. It need not know all sentences: it only guesses the next word, again and again. That is the chain rule, and it is exact:
 #
 # $$p(y) = \prod_{t=1}^{T} p(y_t \mid y_1, \dots, y_{t-1}), \qquad \log p(y) = \sum_{t=1}^{T} \log p(y_t \mid y_{<t}) .$$
 #
@@ -315,6 +316,7 @@ def greedy_search():
     return sentence
 
 
+# %% tags=["plumbing"]
 words = ["la", "le", "un", "chat", "chien", "lit", "dort"]
 every = [
     [*sentence, "■"]
@@ -438,7 +440,7 @@ RNNStepper(
 # %% [markdown]
 # ### A gradient travels back
 #
-# To learn that *not* matters, the gradient of the loss must travel from the last state back to that word. The figure measures how much of it arrives, $d$ steps back, in a vanilla RNN and in an LSTM with random weights.
+# To learn that *not* matters, the gradient of the loss must travel from the last state back to that word. The figure measures how much of it arrives, $d$ steps back, in a vanilla RNN and in an LSTM with random weights. An LSTM is a cell whose memory passes through gates, and its *forget bias* opens one of them; part 4 builds it.
 # The scale is logarithmic.
 #
 # - Drag $s$, the size of the recurrent weights. **Guess first:** where is the border between vanishing and exploding? Try *linear*, too.
@@ -599,8 +601,8 @@ print("vanilla, LSTM and GRU: ours = torch's")
 #
 # $$\frac{\partial h_T}{\partial h_{T-d}} = \prod_{k=0}^{d-1} \underbrace{\operatorname{diag}\!\left(1 - h_{T-k}^2\right) U}_{(H,\,H)}, \qquad \Bigl\lVert \frac{\partial h_T}{\partial h_{T-d}} \Bigr\rVert \le \lVert U \rVert^{d} .$$
 #
-# If $\lVert U \rVert < 1$, it vanishes exponentially; if $U$ stretches, it may explode ([Bengio et al. 1994](https://doi.org/10.1109/72.279181), [Pascanu et al. 2013](https://arxiv.org/abs/1211.5063)). Explosions are cured by clipping the gradient: it is made shorter when it gets too
-# long. For vanishing there is no such trick, since what has not arrived cannot be made longer.
+# If $\lVert U \rVert < 1$, it vanishes exponentially; if $U$ stretches, it may explode ([Bengio et al. 1994](https://doi.org/10.1109/72.279181), [Pascanu et al. 2013](https://arxiv.org/abs/1211.5063)). Against explosions the gradient is clipped: it is made shorter when it gets too
+# long. Against vanishing that is no help: clipping makes nothing longer.
 #
 # The LSTM's memory has a straight road: on the way from $c_t$ to $c_{t-1}$ stands the gate $f$, and no matrix. With $f \approx 1$ the gradient passes. (There is a second road, through $h$ and $U$, as in the vanilla cell. To tell them apart, two of the cells below have $U = 0$.) **Guess first:** fresh from PyTorch, how much of the gradient is left after 50 steps?
 
@@ -662,10 +664,18 @@ figures.show(
 # A fresh LSTM vanishes as well: its forget gates start near one half. What the gate gives is not immunity but a choice: the network can learn, word by word, to keep. A bias of 1 or more at the start is old advice (Jozefowicz 2015). With bias 5 the curve even rises at the end: that is the other road, through U.
 
 # %% [markdown]
-# A fresh LSTM vanishes, too. Its forget gates start near $\sigma(0) = 0.5$, and $0.5^{50} \approx 10^{-15}$. The straight road alone ($U = 0$) delivers more than that, and the cell below says why: each unit starts with a bias of its own, so its gate is open a little more or less than one half *for every word*, and the most open units carry the gradient furthest. Most of what arrives took the other road, through $U$: more, and still next to nothing.
+# A fresh LSTM vanishes, too. Its forget gates start near $\sigma(0) = 0.5$, and $0.5^{50} \approx 10^{-15}$. The straight road alone ($U = 0$) delivers more than that (the fold below says why), and most of what arrives took the other road, through $U$: more, and still next to nothing.
 # What a gate brings is a *choice*: the network can learn when to keep. Starting with a larger forget bias helps it to find out ([Jozefowicz et al. 2015](https://proceedings.mlr.press/v37/jozefowicz15.html)).
 
-# %% tags=["hide-input"]
+# %% [markdown]
+# Now look at bias 5. The straight road falls slowly, as it must: $f < 1$. Yet with both roads the gradient *grows*. Nothing fades any more, and at every step $U$ adds a little to what is there. An open gate cures vanishing; it does not rule out exploding, and LSTMs are trained with clipping as well (Sutskever et al. 2014, below, did).
+
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: why a half-open gate delivers more than 0.5⁵⁰
+#
+# Each unit starts with a bias of its own, so its gate is open a little more or less than one half *for every word*, and the most open units carry the gradient furthest. To test it, give every unit the mean bias:
+
+# %% tags=["deeper", "hide-input"]
 plain = cells["LSTM, U = 0"]
 bias = (plain.bias_ih + plain.bias_hh)[64:128].detach()  # of the forget gates
 flat = copy.deepcopy(plain)
@@ -682,12 +692,10 @@ print(
     f"left after 50 steps: 10^{math.log10(own[50]):.0f}; every unit with the mean bias: 10^{math.log10(steady[50]):.0f}"
 )
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 assert own[50] > 2 * steady[50], (own[50], steady[50])
 
 # %% [markdown]
-# Now look at bias 5. The straight road falls slowly, as it must: $f < 1$. Yet with both roads the gradient *grows*. Nothing fades any more, and at every step $U$ adds a little to what is there. An open gate cures vanishing; it does not rule out exploding, so LSTMs are trained with clipping as well.
-#
 # ### Encoder and decoder
 #
 # [Sutskever et al. 2014](https://arxiv.org/abs/1409.3215) and [Cho et al. 2014](https://arxiv.org/abs/1406.1078) put two RNNs together. The **encoder** reads the source and leaves a vector $c$. The **decoder** is a language model that starts from $c$:
@@ -696,7 +704,7 @@ assert own[50] > 2 * steady[50], (own[50], steady[50])
 #
 # $$s_t = \text{GRU}(y_{t-1}, s_{t-1}), \qquad p(y_t \mid y_{<t}, x) = \operatorname{softmax}(W \tanh(R\,[s_t; c])) .$$
 #
-# Ours reads the source twice, forwards and backwards, and $c$ is both last states together. (Sutskever's network read it backwards only, to bring the first words closer.)
+# $[s_t; c]$ puts the two side by side, $R$ and $W$ are learned matrices, and the softmax turns scores into probabilities (chapter 0 has it in a fold). Ours reads the source twice, forwards and backwards, and $c$ is both last states together. (Sutskever's network read it backwards only, to bring the first words closer.)
 #
 # | | shape | |
 # |---|---|---|
@@ -786,16 +794,32 @@ print("our encoder–decoder = the library's")
 #
 # ### The corpus
 #
-# The sentences are made by a grammar of this course (`attnlab.data.english_french`), so there is no end of them, and we know about each word where it came from. It is small, but it speaks real French:
+# The sentences are made by a grammar of this course (`attnlab.data.english_french`), so there is no end to them, and for each word we know where it came from. It is small, but it speaks real French:
 
-# %%
+# %% tags=["hide-input"]
 for shown in corpus.examples()[:10]:
     said = corpus.detokenise(list(shown.target))
     print(f"{' '.join(shown.source):50} {said}")
 print(len(english), "English and", len(french), "French word forms")
 
 # %% [markdown]
-# What makes it a task and not a look-up in a dictionary:
+# It is **split by structure**: the grammatical choices behind a sentence, without its words, decide whether it is used for training. So a test sentence has a structure that no training sentence had.
+
+# %% tags=["hide-input"]
+pairs = corpus.take(40_000)
+test = corpus.take(400, "test", seed=1)
+train_shapes = {pair.structure for pair in pairs}
+test_shapes = {pair.structure for pair in test}
+print("training pairs:", len(pairs), " test pairs:", len(test))
+print("structures on both sides:", len(train_shapes & test_shapes))
+for low, high in [(3, 5), (6, 8), (9, 11), (12, 15)]:
+    share = sum(low <= len(pair.source) <= high for pair in pairs) / len(
+        pairs
+    )
+    print(f"{low:2}–{high:2} words: {share:.0%} of the training pairs")
+
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: what makes it more than a dictionary
 #
 # | | English | French |
 # |---|---|---|
@@ -805,23 +829,11 @@ print(len(english), "English and", len(french), "French word forms")
 # | **negation** | does *not* eat | *ne* mange *pas*: one word becomes two, around the verb |
 # | **pronouns** | sees *them* | *les* voit: the object moves before the verb |
 # | **contraction** | to the, of the | *au*, *du*, *aux*, *des* |
-#
-# It is **split by structure**: the grammatical choices behind a sentence, without its words, decide whether it is used for training. So a test sentence is new not only in its words but in its build.
-
-# %%
-pairs = corpus.take(40_000)
-test = corpus.take(400, "test", seed=1)
-train_shapes = {pair.structure for pair in pairs}
-test_shapes = {pair.structure for pair in test}
-lengths = sorted(len(pair.source) for pair in pairs)
-print("training pairs:", len(pairs), " test pairs:", len(test))
-print("English words:", lengths[0], "to", lengths[-1])
-print("structures on both sides:", len(train_shapes & test_shapes))
 
 # %% [markdown]
 # ### Train it
 #
-# 2,200 steps of 32 sentences, about a minute on one core. `fit` is the course's training loop: Adam, a learning rate that rises and falls, gradients clipped at length 1. The loss is the mean of $-\log p$ per French word.
+# 2,200 steps of 32 sentences, less than a minute on one core. `fit` is the course's training loop: gradient descent by Adam, a learning rate that rises and then falls, gradients clipped at length 1. The loss is the mean of $-\log p$ per French word.
 #
 # **Guess first:** a vector of 192 numbers for a sentence of 3 to 15 words. What share of unseen sentences will be right to the last word?
 
@@ -837,18 +849,18 @@ history = fit(
 )
 print(f"{history.seconds:.0f} CPU seconds, loss {history.smooth():.2f}")
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 references = [pair.target for pair in test]
 said = translator.translate([pair.source for pair in test])
 score, whole = metrics.bleu(said, references), metrics.exact(said, references)
 print(f"BLEU {score:.1f}, right to the last word: {whole:.2f}")
 
 # %% [markdown]
-# **BLEU** ([Papineni et al. 2002](https://aclanthology.org/P02-1040/)) asks what share of the words, pairs, triples and quadruples that were *said* stand in the reference (a precision), and takes points off when too little was said: 100 is word for word, below 20 few phrases survive. We compute it with sacrebleu ([Post 2018](https://arxiv.org/abs/1804.08771)).
+# **BLEU** ([Papineni et al. 2002](https://aclanthology.org/P02-1040/)) asks what share of the words, pairs, triples and quadruples that were *said* stand in the reference (a precision), and takes points off when too little was said: 100 is word for word, 0 is nothing in common. We compute it with sacrebleu ([Post 2018](https://arxiv.org/abs/1804.08771)).
 #
 # Read some. Short ones are fine. What happens to long ones?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 by_size = sorted(range(len(test)), key=lambda i: len(test[i].source))
 for i in by_size[20::75]:
     print("english  ", " ".join(test[i].source))
@@ -856,13 +868,13 @@ for i in by_size[20::75]:
     print("machine  ", corpus.detokenise(said[i]), "\n")
 
 # %% [markdown]
-# It begins well, it sounds French to the end, and yet it invents: other nouns, another verb, a clause forgotten. It is a good French language model that has lost its English sentence.
+# The longer ones begin well and sound French to the end. Yet nouns and verbs are other ones, and clauses go missing: it reads like a French language model that has lost its English sentence.
 #
-# ### The bottleneck
+# ### Quality against length
 #
 # BLEU for sentences of each length, within the trained lengths (3–15 words), and beyond.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 BUCKETS = [(3, 5), (6, 8), (9, 11), (12, 15), (16, 20), (21, 25), (26, 30)]
 longer = EnglishFrench(shortest=16, longest=30).take(300, "test", seed=2)
 everything = [*test, *longer]
@@ -879,7 +891,7 @@ assert max(inside) - min(inside) >= 40, by_length
 assert by_length[26, 30] < 20, by_length
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## The bottleneck
+# ## Longer sentences, worse translations
 
 # %% tags=["hide-input", "fragment"]
 fig, ax = plt.subplots(figsize=(6.2, 3.4))
@@ -897,14 +909,73 @@ figures.show(
 )
 
 # %% [markdown] tags=["notes"]
-# Cho and others published this curve in 2014 for a real corpus. The grey part is a second problem: nothing was trained there. The white part is the bottleneck. Ask: which of the three questions is this about? Modelling.
+# Cho and others published this curve in 2014 for a real corpus. The grey part is a second problem: nothing was trained there. Ask about the white part: which of the three questions is it about, modelling or learning? The next slide tells them apart.
 
 # %% [markdown]
-# The white part is the point. These lengths were trained, as many sentences of each; and still quality falls by more than 40 points. [Cho et al. 2014b](https://arxiv.org/abs/1409.1259) saw the same on real text. In the grey part a second problem joins in: the network never saw such lengths.
+# The white part is the point. These lengths were trained, the long ones as often as the short ones; and still quality falls by more than 40 points. [Cho et al. 2014b](https://arxiv.org/abs/1409.1259) saw the same on real text. In the grey part a second problem joins in: the network never saw such lengths.
 #
-# Is the vector to blame, or was the training too short? Both can make such a curve. The course carries the same model with $H = 128$, trained several times as long (`training/translators.py`), on sentences of up to 32 words. Width, training and data all differ, so this comparison cannot say which of them helps; it says how far all of them together get.
+# ### The vector, or the learning?
+#
+# Is the vector to blame, or was the training too short? Both can make such a curve. So change each of them, and nothing else. **The vector:** the decoder gets all 192 numbers of $c$, or only 48, the others set to 0. Encoder and decoder stay as wide as they are. **The learning:** half as many steps as above, as many, twice as many. Same sentences, same batches, one seed (recorded by `training/narrow_waist.py`).
+#
+# **Guess first:** which will do more for the longest sentences, four times the numbers or four times the steps?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["plumbing"]
+grid = json.loads(assets.find("data/narrow_waist.json").read_text())
+bleu_of = {(run["waist"], run["steps"]): run["bleu"] for run in grid}
+waists = sorted({run["waist"] for run in grid})
+amounts = sorted({run["steps"] for run in grid})
+for bucket in ("3–5", "12–15"):
+    print(f"BLEU, {bucket} words" + "".join(f"{n:8} steps" for n in amounts))
+    for waist in waists:
+        row = [bleu_of[waist, n][bucket] for n in amounts]
+        print(f"{waist:5} numbers    " + "".join(f"{b:14.1f}" for b in row))
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## The vector, or the learning?
+
+# %% tags=["hide-input", "fragment"]
+fig, axes = plt.subplots(1, len(amounts), figsize=(6.2, 3.4), sharey=True)
+ticks = [4, 7, 10, 13.5]  # the middles of the buckets
+for ax, steps in zip(axes, amounts):
+    for waist, style in zip(waists, ("s--", "o-")):
+        ax.plot(
+            ticks, list(bleu_of[waist, steps].values()), style, label=waist
+        )
+    ax.set(title=f"{steps} steps", ylim=(0, 105), xticks=[5, 10, 15])
+axes[0].set_ylabel("BLEU")
+axes[1].set_xlabel("English words")
+axes[0].legend(title="numbers", fontsize=11, title_fontsize=11)
+figures.show(
+    fig,
+    alt="Three panels, for 1100, 2200 and 4400 steps. In each, BLEU falls with the length of the sentence, and the curve of 192 numbers lies above that of 48. From panel to panel all curves rise.",
+    caption="From panel to panel: more training. From curve to curve: more of the vector. Everything else is the same.",
+)
+
+# %% tags=["held"]
+for n in amounts:  # at equal steps, more of the vector is better
+    assert bleu_of[192, n]["12–15"] > bleu_of[48, n]["12–15"] + 5, bleu_of
+for waist in (48, 192):  # with the same vector, more training is better
+    row = [bleu_of[waist, n]["12–15"] for n in amounts]
+    assert row == sorted(row), bleu_of
+    assert row[-1] > row[0] + 5, bleu_of
+assert all(b["3–5"] > b["12–15"] for b in bleu_of.values()), bleu_of
+
+# %% [markdown] tags=["notes"]
+# Read it both ways. Down a panel: the vector. Across the panels: the learning. Both help at the right end, so the first curve alone proved nothing about the vector. One seed.
+
+# %% [markdown]
+# **The learning.** With the same vector, each doubling of the steps lifts the longest sentences: 24, 36, 51 with all 192 numbers. The fall from the shortest to the longest first grows, from 51 to 59 points, since short sentences are learned first; then it shrinks, to 47. So at least 12 points of our first curve's fall were training that was too short, and nothing says that 4,400 steps are the end.
+#
+# **The vector.** At equal steps, a quarter of the numbers costs the longest sentences 13, 15 and 19 points. The shortest lose most at first and then catch up (41, 76, 94 against 75, 95, 98), the longest do not.
+#
+# **What the numbers allow.** Both matter, and they can stand in for each other: 48 numbers after 4,400 steps give nearly the curve of 192 after 2,200. So a falling curve by itself is no proof that a vector is full. A limit of the vector is what stays when training ends; this grid does not go that far, and it has one seed.
+#
+# ### Longer sentences
+#
+# And beyond 15 words? The course carries the same model with $H = 128$, trained several times as long (`training/translators.py`), on sentences of up to 32 words. Width, training and data all differ from ours, so this curve cannot say which of them helps; it says how far all of them together get.
+
+# %% tags=["hide-input", "nbval-ignore-output"]
 shipped = Translator.shipped("fixed_context")
 shipped_said = shipped.translate([pair.source for pair in everything])
 shipped_curve = metrics.by_length(shipped_said, everything, BUCKETS)
@@ -917,7 +988,7 @@ assert first >= 97, shipped_curve
 assert last < 50, shipped_curve
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## More training, a wider vector
+# ## Longer training, longer sentences, a wider vector
 
 # %% tags=["hide-input", "fragment"]
 fig, ax = plt.subplots(figsize=(7, 3.8))
@@ -937,10 +1008,10 @@ figures.show(
 )
 
 # %% [markdown] tags=["notes"]
-# Every length up to 30 was trained here, so nothing of this fall is about unseen lengths. Much more practice buys some words, not a straight line.
+# Every length up to 30 was trained here, so nothing of this fall is about unseen lengths. Three things differ from the first curve, so do not read a cause off it.
 
 # %% [markdown]
-# All of these lengths were trained, and for much longer. Within 15 words much of the first curve's fall is gone, so it was no limit of one vector as such: more training, longer sentences or 64 more numbers lift it. Beyond that the curve still falls. What is left could be the vector, or more training could lift it again; one curve cannot tell. Two more measurements can: look into the vector here, and let the decoder look back in chapter 2, with the same width and steps.
+# All of these lengths were trained, and for longer. It still falls. Is that the vector, or would more training lift it again? One curve cannot tell. Chapter 2 takes the vector's limit away, with the same width and steps, and compares.
 #
 # ### What is in the vector?
 #
@@ -978,14 +1049,28 @@ for low, high in BUCKETS[:4]:
 short, *_, long = recalled.values()
 assert short - long >= 0.05, recalled
 
+# %% tags=["hide-input", "nbval-ignore-output"]
+fig, ax = plt.subplots(figsize=(6.2, 2.8))
+labels = [f"{low}–{high}" for low, high in recalled]
+bars = ax.bar(labels, [100 * share for share in recalled.values()])
+ax.bar_label(bars, fmt="%.0f %%")
+ax.set(xlabel="English words", ylabel="found, in %", ylim=(0, 115))
+ax.set_title("Words of the sentence that a linear map finds in c")
+figures.show(
+    fig,
+    alt="Bars: the share of a sentence's words that can be found in its vector, falling from short to long sentences.",
+    caption="Every bar is over the test sentences of that length.",
+)
+
 # %% [markdown]
-# A linear map is not all a decoder can do, so read the trend and not the value: the longer the sentence, the smaller the part of it that can be found. **One vector must hold everything**, and what is not in it cannot be said.
-#
-# ### Teacher forcing and real life
+# A linear map is not all a decoder can do, so read the trend and not the value: the longer the sentence, the smaller the part of it that can be found. **One vector must hold everything.** What this translator has not put into it, its decoder can only guess.
+
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: teacher forcing and real life
 #
 # In training the decoder always read right words. In use it reads its own. How much does that matter?
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% tags=["deeper", "hide-input", "nbval-ignore-output"]
 right = total = 0
 for start in range(0, len(test), 100):
     batch = collate(test[start:][:100], english, french)
@@ -1004,15 +1089,16 @@ free = sum(places) / len(places)
 print(f"next word right, reading the right words: {forced:.2f}")
 print(f"word right at its place, reading its own: {free:.2f}")
 
-# %% tags=["held"]
+# %% tags=["deeper", "held"]
 assert forced - free >= 0.1, (forced, free)
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # Two things are mixed in this gap. One wrong word, and the decoder is in a sentence it was never trained to continue: *exposure bias* ([Ranzato et al. 2016](https://arxiv.org/abs/1511.06732)); a proposed cure is to read its own words now and then while learning ([Bengio et al. 2015](https://arxiv.org/abs/1506.03099)). And one word too many puts everything after it at the wrong place, which this count calls wrong although nothing else went wrong. The cell does not separate them. Either way: do not judge a translator by its teacher-forced accuracy.
-#
+
+# %% [markdown]
 # ### Search, on the real model
 #
-# Greedy, beam search and sampling drive the same model. Here is a beam search of our translator on a sentence of the test set, all candidates included:
+# Greedy, beam search and sampling drive the same model. Here is a beam search of our translator on a sentence of the test set, all candidates included. Press *Next step*, or *Play*:
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 middle = next(
@@ -1028,13 +1114,14 @@ BeamTree.from_model(
     longest=len(middle.target) + 4,
     widest=4,
     width=3,
+    shown=1,
     length_penalty=0.6,
     title=f"{' '.join(middle.source)}",
     caption=f"Right would be: {corpus.detokenise(list(middle.target))}",
 )
 
 # %% [markdown]
-# **Sampling** does not look for the best. It draws each word with its probability, after dividing the logits by a temperature $\tau$: $p_i \propto e^{z_i/\tau}$. Cold ($\tau \to 0$) is greedy, $\tau = 1$ is the model itself, hot is chaos. For a translation you want the best. For a
+# **Sampling** does not look for the best. It draws each word with its probability, after dividing the logits by a temperature $\tau$: $p_i \propto e^{z_i/\tau}$. Cold ($\tau \to 0$) is greedy, $\tau = 1$ is the model itself, and the hotter, the nearer to chance. For a translation you want the best. For a
 # story or a dialogue you do not: the likeliest text is dull ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)).
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -1069,8 +1156,8 @@ for name, value in bleus.items():
 # %% [markdown] tags=["notes"]
 # Search helps by a few points. It cannot repair what the vector has lost: the likeliest sentence of a wrong model is still wrong.
 
-# %% [markdown]
-# ### Other shapes of the task
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: other shapes of the task
 #
 # The decoder does not care where its vector came from, nor the encoder who reads it. Change one side, and you have another task:
 #
@@ -1084,7 +1171,7 @@ for name, value in bleus.items():
 #
 # Here is the third one in five lines: a *picture* of 8 × 8 pixels takes the place of the English sentence. Its eye is not trained, so it speaks French about nothing; the point is that it fits. Chapter 2 trains a captioner that looks.
 
-# %%
+# %% tags=["deeper"]
 seed(0)
 picture = torch.rand(1, 8, 8)
 eye = nn.Sequential(nn.Flatten(), nn.Linear(64, 2 * config.hidden), nn.Tanh())
@@ -1096,7 +1183,7 @@ state = state._replace(
 )
 caption = decoding.greedy(translator.model.step, state, max_length=8)[0]
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["deeper", "nbval-ignore-output"]
 print("the decoder says:", " ".join(french.decode(caption)))
 
 # %% [markdown]
@@ -1108,7 +1195,7 @@ print("the decoder says:", " ".join(french.decode(caption)))
 #
 # How open must they be? If $f$ were constant, the share left after $d$ steps is $f^d$:
 
-# %%
+# %% tags=["hide-input"]
 for f in (0.5, 0.9, 0.99, 0.999):
     half = math.log(0.5) / math.log(f)
     print(f"f = {f:5}: half of the memory is gone after {half:6.1f} steps")
@@ -1146,16 +1233,26 @@ assert good[20] < good[2], good
 # %% [markdown] tags=["slide", "slides-only"]
 # ## “A wider beam is always better”
 
-# %% tags=["fragment", "slides-only", "hide-input", "nbval-ignore-output"]
-for k in widths:
-    print(f"K = {k:2}: log p {likely[k]:6.2f}", end="")
-    print(f"  BLEU {good[k]:5.1f}  length {length[k]:.2f} of the reference")
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
+fig, axes = plt.subplots(1, 3, figsize=(6.4, 2.9), layout="constrained")
+shown_now = {"log p": likely, "BLEU": good, "length": length}
+for ax, (name, values) in zip(axes, shown_now.items()):
+    ax.plot(range(len(widths)), list(values.values()), "o-")
+    ax.set_xticks(range(len(widths)), widths)
+    ax.set(title=name, xlabel="beams K")
+    ax.yaxis.set_major_locator(plt.MaxNLocator(4))
+    ax.margins(0.1, 0.2)
+figures.show(
+    fig,
+    alt="Three small charts against the number of beams: log p rises, BLEU rises and falls again, the length falls.",
+    caption="Left: what the search looks for. Middle: what we want. Right: length, as a share of the reference.",
+)
 
 # %% [markdown] tags=["notes"]
-# The search works perfectly: log p rises. The model is to blame: its likeliest sentences are too short, because every further word costs. A narrow beam hides that. This is known from real systems; for a strong enough search the best sentence is often the empty one (Stahlberg & Byrne 2019).
+# The search works perfectly: log p rises. The model is to blame: its likeliest sentences are too short, because every further word costs. A narrow beam finds fewer of them. This is known from real systems; for a strong enough search the best sentence is often the empty one (Stahlberg & Byrne 2019).
 
 # %% [markdown]
-# The search gets better and better, the translations do not: they get shorter. Every further word multiplies $p$ by something below 1, so a model that is unsure prefers to stop. A narrow beam simply does not find those short sentences. Real systems show the same
+# The search gets better and better, the translations do not: they get shorter. Every further word multiplies $p$ by something below 1, so short sentences have an advantage, and the wider the beam, the more of them it finds. Real systems show the same
 # ([Koehn & Knowles 2017](https://arxiv.org/abs/1706.03872)), up to the point where the likeliest translation of all is the empty one ([Stahlberg & Byrne 2019](https://arxiv.org/abs/1908.10090)). The length penalty is a patch for it. *Search* improved, *modelling* was wrong: keep the three questions apart.
 
 # %% [markdown]
@@ -1334,6 +1431,94 @@ def my_beam_step(totals, log_p, width):
 # %% tags=["check"] exercise="01.4"
 check("01.4", my_beam_step)
 
+# %% [markdown] tags=["exercise"] exercise="01.6"
+# ### Exercise 1.6 ★★ · Find the bug (15 min)
+#
+# This function prepares teacher forcing. `target`, shape $(B, T)$, holds French words and 0 where a shorter sentence is filled up with padding; 1 is ⟨bos⟩, the begin mark, 2 is ⟨eos⟩, the end mark. Places with 0 do not count in the loss.
+#
+# ```python
+# def my_teacher(target):
+#     one = torch.ones_like(target[:, :1])
+#     read = torch.cat([1 * one, target], dim=1)  # ⟨bos⟩ le chat dort
+#     say = torch.cat([target, 2 * one], dim=1)  # le chat dort ⟨eos⟩
+#     return read, say
+# ```
+#
+# The loss falls as it should. But in use the translator goes on and on: only its longest sentences end. Find the bug and write the function without it. (Exercise 1.5 stands in the GPU notebook.)
+
+
+# %% tags=["stub"] exercise="01.6"
+def my_teacher(target):
+    """Targets (B, T) -> what is read, what is to be said: (B, T + 1) each."""
+    one = torch.ones_like(target[:, :1])
+    read = ...
+    say = ...
+    return read, say
+
+
+# %% [markdown] tags=["hint"] exercise="01.6"
+# Call it with `torch.tensor([[5, 6, 7], [8, 0, 0]])`, and write the two rows of `say` below those of `read`. What should the decoder say after it has read 8?
+
+# %% [markdown] tags=["hint"] exercise="01.6"
+# `(target != 0).sum(dim=1, keepdim=True)` is the number of words of each sentence, shape $(B, 1)$. Counted from 0, that is also the place right after its last word.
+
+# %% [markdown] tags=["hint"] exercise="01.6"
+# Add a column of zeros for room. Then `say.scatter(1, place, 2)` writes a 2 into each row at its own place.
+
+
+# %% tags=["solution"] exercise="01.6"
+def my_teacher(target):
+    """Targets (B, T) -> what is read, what is to be said: (B, T + 1) each."""
+    one = torch.ones_like(target[:, :1])
+    read = torch.cat([1 * one, target], dim=1)  # ⟨bos⟩ first
+    say = torch.cat([target, 0 * one], dim=1)  # room for one more
+    ends = (target != 0).sum(dim=1, keepdim=True)  # (B, 1): after the words
+    return read, say.scatter(1, ends, 2)  # ⟨eos⟩ there
+
+
+# %% tags=["check"] exercise="01.6"
+check("01.6", my_teacher)
+
+# %% [markdown] tags=["exercise"] exercise="01.7"
+# ### Exercise 1.7 ★ · Predict, then run (8 min)
+#
+# A vanilla RNN without a bias, $h_t = \tanh(W x_t + U h_{t-1})$ with $h_0 = 0$, reads five words. Change one thing. Is its **last** state still the same? Predict, then let the checker run each change on random numbers. `state_stays(change)` returns `True` if the state stays. (Where it says $U = 0$, $U$ is 0 before the change as well.)
+
+
+# %% tags=["stub"] exercise="01.7"
+def state_stays(change):
+    """Is the last state the same after the change?"""
+    return {
+        "the words in reverse order": ...,
+        "a word of zeros in front": ...,
+        "a word of zeros at the end": ...,
+        "every word doubled, W halved": ...,
+        "the first word said twice": ...,
+        "U = 0, and the first two words swapped": ...,
+        "U = 0, and the last two words swapped": ...,
+    }[change]
+
+
+# %% [markdown] tags=["hint"] exercise="01.7"
+# Put a word of zeros into the formula, once with $h = 0$ and once with another $h$.
+
+# %% [markdown] tags=["hint"] exercise="01.7"
+# With $U = 0$ the formula has no $h$ any more. Which words can the last state know then?
+
+
+# %% tags=["solution"] exercise="01.7"
+def state_stays(change):
+    """Is the last state the same after the change?"""
+    return change in (
+        "a word of zeros in front",
+        "every word doubled, W halved",
+        "U = 0, and the first two words swapped",
+    )
+
+
+# %% tags=["check"] exercise="01.7"
+check("01.7", state_stays)
+
 # %% [markdown]
 # ### GPU exercise · A real corpus
 #
@@ -1347,10 +1532,10 @@ check("01.4", my_beam_step)
 # 2. **Gradients through time are products**, so they vanish or explode exponentially. Gates let a network *choose* to copy; a fresh LSTM vanishes, too.
 # 3. **A language model is a product of conditionals**, a translator the same under a condition. Modelling, learning and search are three questions.
 # 4. **Teacher forcing** trains all steps at once; greedy, beam and sampling use the model. Likelier is not always better.
-# 5. **One vector must hold everything.** BLEU falls by more than 40 points from short to long sentences, within the trained lengths.
+# 5. **One vector must hold everything.** BLEU falls with length, also within the trained lengths. Less of the vector makes it worse, more training makes it better: a grid tells them apart, one curve does not.
 
-# %% [markdown]
-# ### Shapes and costs
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: shapes and costs
 #
 # A sentence of $T$ words, input width $E$, state width $H$, vocabulary $V$, $K$ beams:
 #
@@ -1362,8 +1547,9 @@ check("01.4", my_beam_step)
 # | output layer | $(T, V)$ | $HV + V$ | $2THV$ |
 # | steps that must wait for each other | $T$ | | |
 # | longest way from word to answer | $T$ steps | | |
-# | greedy, beam search | | | one decoder step a word; $K$ a word |
-#
+# | greedy, beam search | | | one decoder step per word; $K$ per word |
+
+# %% [markdown]
 # ### Test yourself
 
 # %% tags=["slide", "hide-input"]
@@ -1460,38 +1646,38 @@ Quiz(
             ],
         },
         {
-            "question": "BLEU falls within the trained lengths, from 3–5 to 12–15 words. Which explanation did the chapter measure?",
+            "question": "BLEU falls within the trained lengths, from 3–5 to 12–15 words. What else did the chapter find to fall?",
             "choices": [
                 {
-                    "text": "Long sentences are rare in the training set",
+                    "text": "The number of training sentences of that length",
                     "why": "All lengths are about equally frequent in this corpus.",
                 },
                 {
-                    "text": "Fewer of a long sentence's words can be found in its vector",
+                    "text": "The share of a sentence's words that can be found in its vector",
                     "correct": True,
-                    "why": "The linear probe on c finds a smaller share, the longer the sentence. What is not in c cannot be translated.",
+                    "why": "The linear probe on c finds a smaller share, the longer the sentence.",
                 },
                 {
-                    "text": "The search is too narrow",
-                    "why": "Wider beams change BLEU by a few points, not by forty.",
+                    "text": "The width of the beam",
+                    "why": "The beam was the same for every length. A beam of 5 gained a few points, not forty.",
                 },
             ],
         },
         {
-            "question": "You make the context vector four times as wide. What do you expect?",
+            "question": "The grid changed two things: how much of c the decoder gets, and how long it is trained. What did it show at 12–15 words?",
             "choices": [
                 {
-                    "text": "The problem is solved",
-                    "why": "For somewhat longer sentences, perhaps. But the vector still does not grow with the sentence.",
+                    "text": "The vector alone decides",
+                    "why": "With all 192 numbers, BLEU rose with every doubling of the steps, too.",
                 },
                 {
-                    "text": "The curve falls later, but it falls",
+                    "text": "Training alone decides",
+                    "why": "At equal steps, 48 numbers were worse than 192 every time.",
+                },
+                {
+                    "text": "Both help, so a falling curve by itself does not say which is missing",
                     "correct": True,
-                    "why": "A fixed size meets every length at some point. Chapter 2 lets the memory grow with the sentence.",
-                },
-                {
-                    "text": "Nothing changes",
-                    "why": "More numbers hold more words. It costs time and parameters, though.",
+                    "why": "That is why a grid is needed: change one thing at a time, and look at both.",
                 },
             ],
         },

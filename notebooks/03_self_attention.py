@@ -19,12 +19,12 @@
 
 # %% tags=["setup"]
 import math
+from itertools import repeat
 
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab import figures, masks, palette
@@ -35,6 +35,7 @@ from attnlab.layers import split
 from attnlab.models.published import minilm, read
 from attnlab.record import record, stack
 from attnlab.reproducible import seed
+from attnlab.training import Descent, fit
 from attnlab.widgets import (
     AttentionHeatmap,
     AttentionWorkbench,
@@ -185,9 +186,9 @@ print(f"cosine: {F.cosine_similarity(river, money, dim=0):.4f}")
 # %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## A video shop
 #
-# `F2`: film F is on shelf 2. Then the questions: `F?`
+# `F2` is a note: film F is on shelf 2. After the notes come the questions: `F?` asks for the shelf of F.
 #
-# What are the answers on this tape?
+# 12 titles, 4 shelves. What are the answers on this tape?
 
 # %% tags=["plumbing"]
 TITLES, SHELVES = 12, 4
@@ -262,24 +263,26 @@ class Recurrent(nn.Module):
         return self.gru(x)[0]  # the state after each token
 
 
-BATCH = 128  # tapes a step
+BATCH = 128  # tapes per step
 
 
-def train(model, steps, rate):
-    """Tapes of 2 to 12 films; the loss counts the questions only."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=rate)
-    schedule = OneCycleLR(optimiser, rate, total_steps=steps)
-    for _ in range(steps):
-        films = int(torch.randint(2, TITLES + 1, ()))
-        titles, shelves, answers, _ = tapes(BATCH, films)
-        guesses = model(titles, shelves)[:, films:]  # (B, films, SHELVES)
-        loss = F.cross_entropy(guesses.flatten(0, 1), answers.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-    return model
+def stream(films, batch):
+    """Tapes without end; each batch of 2 to 12 films, unless said."""
+    while True:
+        yield tapes(batch, films or int(torch.randint(2, TITLES + 1, ())))
+
+
+def train(model, steps, rate, films=None, batch=BATCH, start=0):
+    """The loss counts the questions only. Returns the loss of each step."""
+
+    def loss(tape):
+        titles, shelves, answers, _ = tape
+        guesses = model(titles, shelves)[:, answers.shape[1] :]
+        return F.cross_entropy(guesses.flatten(0, 1), answers.flatten())
+
+    how = {"descent": Descent(lr=rate), "loss": loss, "listeners": ()}
+    tapes_ = stream(films, batch)
+    return fit(model, tapes_, steps=steps, seed=start, **how).losses
 
 
 @torch.no_grad()
@@ -296,9 +299,10 @@ def curve(model):
 
 
 SIZES = [2, 4, 6, 8, 10, 12]
-STEPS = {"GRU": 600}
+STEPS = 600
 seed(0)
-gru = train(Reader(48, Recurrent(48)), STEPS["GRU"], rate=2e-2)
+gru = Reader(48, Recurrent(48))
+train(gru, STEPS, rate=1e-2)
 gru_curve = curve(gru)
 print(f"{sum(p.numel() for p in gru.parameters()):,} parameters")
 print(
@@ -336,29 +340,30 @@ ax.legend(loc="lower left")
 figures.show(
     fig,
     alt="Right answers of the GRU against the number of films: nearly all with two films, "
-    "falling steadily to about two thirds with twelve, above the lazy answer everywhere.",
+    "falling steadily to less than two thirds with twelve, above the lazy answer everywhere.",
     caption="Each further film makes the GRU worse. The dotted line always says the tape's commonest shelf.",
 )
 
 # %% tags=["held"]
 assert gru_curve[0] >= 0.9
-assert gru_curve[-1] <= 0.75
+assert 0.5 <= gru_curve[-1] <= 2 / 3
 assert all(gru_curve[i + 1] <= gru_curve[i] + 0.02 for i in range(5))
 assert all(g > lazy for g, lazy in zip(gru_curve, lazy_curve))
 parameters = sum(p.numel() for p in gru.parameters())
 assert abs(parameters - 15_000) < 750
-assert abs(STEPS["GRU"] * BATCH - 77_000) < 500
-seed(0)  # nearly four times the parameters solve it
-large = train(Reader(96, Recurrent(96)), steps=600, rate=1e-2)
+assert abs(STEPS * BATCH - 77_000) < 500
+seed(0)  # nearly four times the parameters do far better
+large = Reader(96, Recurrent(96))
+train(large, STEPS, rate=1e-2)
 assert 3.5 < sum(p.numel() for p in large.parameters()) / parameters < 4
-assert right_answers(large, 12)[0].mean() >= 0.95
+assert right_answers(large, 12)[0].mean() >= 0.9
 
 # %% [markdown] tags=["notes"]
 # The GRU is not stupid: with two films it is nearly perfect, and it beats the lazy answer everywhere. It has to learn to file notes in one vector that every further
-# note rewrites. If asked: a GRU with nearly four times the parameters does solve 12 films. The difficulty moves, it does not go away.
+# note rewrites. If asked: a GRU with nearly four times the parameters answers more than nine in ten with 12 films.
 
 # %% [markdown]
-# Two films are easy. Each further film makes it worse, though every question is as easy as before for somebody who may look back. Be fair to the GRU: 12 notes are few bits, and 48 numbers could hold them. One with nearly four times the parameters does solve 12 films, and much longer training helps, too. What its design makes *hard* is this:
+# Two films are easy. Each further film makes it worse, though for a reader who may look back every question is as easy as before. Be fair to the GRU: 12 notes are few bits, and 48 numbers could hold them. One with nearly four times the parameters gets more than nine in ten right with 12 films. What its design makes *hard* is this:
 #
 # - **One vector for everything.** Each note must be filed without disturbing the others; the tape grows, the state does not.
 # - **A long way.** The first note has to survive every later step, and so does its gradient on the way back (chapter 1).
@@ -391,7 +396,12 @@ assert right_answers(large, 12)[0].mean() >= 0.95
 # The wish is a **query** $q$. What the catalogue says about film $j$ is its **key** $k_j$. How well the two match is a **score** $s_j$; the share the film gets is its **weight** $\alpha_j$, and all weights
 # add up to 1. What you came for, the minutes, is the **value** $v_j$, and the answer is the **output** $o$.
 #
-# **Work it out on paper** before you run the cell: four scores, four powers of $e$, one division each.
+# **Work it out on paper** before you read on: four scores, four powers of $e$, one division each.
+#
+# Moon Heist matches best. Its share is 0.56, so the answer, 97.0 minutes, leans towards its 90, but all films have a say. The hard look-up is a limit of the soft one. Divide the scores by a temperature $\tau$ before the softmax: a cold softmax ($\tau \ll 1$) picks the winner, a hot one ($\tau \gg 1$) takes the plain mean.
+#
+# Why not always hard? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells
+# $q$ in which direction to move. The soft answer changes with every score.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Soft look-up
@@ -407,7 +417,10 @@ assert right_answers(large, 12)[0].mean() >= 0.95
 #
 # $$s_j = q \cdot k_j, \quad \alpha = \operatorname{softmax}(s), \quad o = \sum_j \alpha_j v_j$$
 
-# %%
+# %% [markdown] tags=["deeper"]
+# ### The look-up in code
+
+# %% tags=["deeper"]
 films = ["Moon Heist", "Paris in May", "Robot Wedding", "Two Left Feet"]
 k = torch.tensor([[2.0, 0, 1], [0, 2, 0], [1, 2, 1], [0, 1, 2]])  # (4, 3)
 v = torch.tensor([[90.0], [120], [100], [110]])  # (4, 1)
@@ -429,13 +442,6 @@ print(f"soft answer: {(shares @ v).item():.1f} minutes")
 # Do the first row on the board: e³ ≈ 20, out of about 36. The answer leans to 90 minutes, but every film has a say.
 
 # %% [markdown]
-# Moon Heist matches best, so the answer leans towards its 90 minutes, but all films have a say. The hard look-up is a limit of the soft one. Divide the scores by a temperature $\tau$ before the softmax: a cold softmax ($\tau \ll 1$) picks the
-# winner, a hot one ($\tau \gg 1$) takes the plain mean.
-
-# %% [markdown]
-# Why not always hard? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells
-# $q$ in which direction to move. The soft answer changes with every score.
-#
 # ### New names: from x, h, s, c, y to q, k, v, o
 #
 # Chapter 2 did exactly this look-up, with names that came from the RNN. Give every part the name of its job, and the RNN is gone from the formula:
@@ -454,14 +460,14 @@ print(f"soft answer: {(shares @ v).item():.1f} minutes")
 # %% [markdown] tags=["slide", "slides-only"]
 # ## New names
 #
-# | chapter 2 | job | now |
+# | chapter 2 | its job there | here |
 # |---|---|---|
-# | $s_t$ | asks | query $q$ |
-# | $h_i$ | is compared | key $k$ |
-# | $h_i$ again | is copied | value $v$ |
-# | $c_t$ | the mixture | output $o$ |
+# | $s_t$, decoder state | asks: what do I need for the next word? | query $q$ |
+# | $h_i$, encoder state | is compared with the question | key $k$ |
+# | $h_i$, the same again | is what gets copied | value $v$ |
+# | $c_t$, context | the mixture | output $o$ |
 #
-# Nothing in the formula says RNN. All four may come from **one** sequence.
+# Nothing in the formula says RNN, or that one vector must do two jobs. Queries, keys and values may all come from **one** sequence.
 
 # %% [markdown] tags=["notes"]
 # Ask: which vector of chapter 2 had two jobs? (h: compared and copied.) Splitting the jobs is what keys and values are.
@@ -482,9 +488,9 @@ print(f"soft answer: {(shares @ v).item():.1f} minutes")
 #
 # *dog bites man*: every token is its own query, key and value. Words mix, with no RNN. But
 #
-# - there is nothing to learn: no parameters
-# - every word likes itself best
-# - the scores are symmetric
+# - there is nothing to learn: the formula has no parameters
+# - every word likes itself best: the diagonal wins in each row
+# - the scores are symmetric: *bites* scores *dog* exactly as *dog* scores *bites*
 
 # %%
 scores = x @ x.T  # (3, 3): every word with every word
@@ -541,17 +547,19 @@ print("any unsymmetric?", bool(((S - S.mT).abs() > 1e-4).any()))
 def learn_to_look_back(shared, steps=300):
     """Fit the matrices; return the three weights that should be 1."""
     seed(0)
-    w_q = torch.randn(3, 3, requires_grad=True)
-    w_k = w_q if shared else torch.randn(3, 3, requires_grad=True)
-    optimiser = torch.optim.Adam([w_q] if shared else [w_q, w_k], lr=0.05)
+    matrices = nn.ParameterList([*torch.randn(1 if shared else 2, 3, 3)])
     before = torch.tensor([2, 0, 1])  # dog → man, bites → dog, man → bites
-    for _ in range(steps):
-        scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(3)
-        loss = F.cross_entropy(scores, before)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    return scores.softmax(dim=-1)[torch.arange(3), before].detach()
+
+    def scores():
+        w_q, w_k = matrices[0], matrices[-1]  # with one matrix: the same
+        return (x @ w_q) @ (x @ w_k).T / math.sqrt(3)
+
+    def loss(_):
+        return F.cross_entropy(scores(), before)
+
+    how = {"descent": Descent(lr=0.05), "loss": loss, "listeners": ()}
+    fit(matrices, repeat(None), steps=steps, **how)
+    return scores().softmax(dim=-1)[torch.arange(3), before].detach()
 
 
 look_shared = learn_to_look_back(shared=True)
@@ -585,7 +593,7 @@ print("learned, two matrices:     ", look_two)
 #
 # $$\underbrace{O}_{(L,\,D_v)} = \operatorname{softmax}\!\Big(\underbrace{Q K^\top}_{(L,\,L)} \big/ \sqrt{D}\,\Big)\, V$$
 #
-# $W_q$ is how to ask, $W_k$ how to be found, $W_v$ what to hand over. Row $i$, column $j$ of $QK^\top$ says how much $i$ wants $j$. Here $L = E = D = 3$ and $D_v = 2$. The √D comes from part 4; take it as given for a moment. (A layer in a library often adds a bias to each projection; we leave it out.) We choose the matrices by hand, so that we know what they mean.
+# $W_q$ is how to ask, $W_k$ how to be found, $W_v$ what to hand over. Row $i$, column $j$ of $QK^\top$ says how much $i$ wants $j$. Here $L = E = D = 3$ and $D_v = 2$. The √D comes from part 4; take it as given for a moment. (Library layers such as `nn.Linear` add a bias to each projection: $q = xW_q + b_q$. By hand we leave it out; the trained heads below have it, and exercise 3.8 shows that the bias of the keys has no effect on the weights.) We choose the matrices by hand, so that we know what they mean.
 # Nouns look for a verb. The verb looks for a noun that stands early: it asks *who does it?*
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -595,9 +603,11 @@ print("learned, two matrices:     ", look_two)
 #
 # $$\underbrace{O}_{(L,\,D_v)} = \operatorname{softmax}\Big(\underbrace{QK^\top/\sqrt D}_{(L,\,L)}\Big)\underbrace{V}_{(L,\,D_v)}$$
 #
-# - $W_q$: how to ask
-# - $W_k$: how to be found
-# - $W_v$: what to hand over
+# - $W_q$: how to ask. *bites* asks for a noun that stands first.
+# - $W_k$: how to be found. A key says what its word is, and where it stands.
+# - $W_v$: what to hand over. A noun says whether it is the first or the last.
+#
+# All three are learned. $\sqrt D$ comes later.
 
 # %% tags=["plumbing"]
 ask = [
@@ -616,7 +626,7 @@ q, k, v = x @ w_q, x @ w_k, x @ w_v  # (3, 3), (3, 3), (3, 2)
 # Look at it as arrows first. **Question:** where does the query of *bites* point, and which key lies that way?
 
 
-# %% tags=["hide-input"]
+# %% tags=["slide", "hide-input", "layout-figure"]
 def arrow(ax, tip, name, sense, at):
     """An arrow from the origin to `tip`, with its name beside the tip."""
     colour = palette.colour(sense)
@@ -671,12 +681,12 @@ assert abs(alpha[0, 1] - 0.61) < 0.005
 
 # %% [markdown]
 # Read the row of *bites*. It gives 0.83 of its attention to *dog*, and its output is (0.83, 0.08): *the first noun does it, the last one does not*. The vector of the verb now
-# knows who bites. The way back is different: *dog* looks at *bites* with 0.61. Compare the three tables of scores.
+# knows who bites. The way back is different: *dog* looks at *bites* with 0.61. The table of scores is no longer its own mirror image.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Who looks at whom
 
-# %% tags=["hide-input", "fragment"]
+# %% tags=["hide-input", "fragment", "slides-only"]
 seed(0)
 shared = x @ torch.randn(3, 3)
 fig, axes = plt.subplots(1, 3, figsize=(7.4, 3.0))
@@ -925,9 +935,7 @@ Quiz(
 #
 # ### Four lines
 #
-# Here is the whole mechanism. Nothing else is hidden in the libraries.
-#
-# $$\underbrace{O}_{(B,\,L,\,D_v)} = \operatorname{softmax}\!\Big(\underbrace{Q}_{(B,\,L,\,D)}\;\underbrace{K^\top}_{(B,\,D,\,S)} \big/ \sqrt{D}\,\Big)\underbrace{V}_{(B,\,S,\,D_v)}$$
+# Here is the whole mechanism, the formula of step 3, now for a batch $B$ and for $S$ keys. Nothing else is hidden in the libraries.
 
 # %% [markdown] tags=["slide", "slides-only", "layout-code"]
 # ## Four lines
@@ -942,10 +950,12 @@ def our_attention(q, k, v):
     return alpha @ v  # (B, L, D_v): a weighted mean of the values
 
 
-# %% [markdown]
-# Is it right? Compare it with the course's library and with PyTorch's fused kernel, on sizes that are all different, so that no transposition can hide, and with what we did by hand for *dog bites man*.
+# %% [markdown] tags=["deeper"]
+# ### Is it right?
+#
+# Compare it with the course's library and with PyTorch's fused kernel, on sizes that are all different, so that no transposition can hide, and with what we did by hand for *dog bites man*.
 
-# %%
+# %% tags=["deeper"]
 seed(0)
 q, k, v = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(2, 7, 6)
 ours = our_attention(q, k, v)
@@ -967,10 +977,15 @@ print("ours = attnlab = PyTorch's fused kernel, shape", tuple(ours.shape))
 #
 # $$J = \frac{\partial \alpha}{\partial s} = \operatorname{diag}(\alpha) - \alpha \alpha^\top, \qquad \text{shape } (S, S),$$
 #
-# and for $\alpha = (1, 0, \dots, 0)$ it is zero in every entry. No slope, no learning. Measure all three, with 2000 queries and 16 keys each.
+# and for $\alpha = (1, 0, \dots, 0)$ it is zero in every entry. No slope, no learning. Measured at $d = 1024$: without the division a sixth of the slope is left, and three queries in four have none (the fold has the plots). The division by √d is a temperature: it keeps the ranking of the keys and changes only how far apart the weights are.
+
+# %% [markdown] tags=["deeper"]
+# ### Measured: spread, best weight, slope
+#
+# 2000 random queries with 16 keys each.
 
 
-# %% tags=["plumbing", "nbval-ignore-output"]
+# %% tags=["deeper", "plumbing", "nbval-ignore-output"]
 def spread(d, scaled, queries=2000, keys=16):
     """Scores' variance; mean best weight; mean ‖J‖; share below 0.01."""
     seed(2)
@@ -995,7 +1010,7 @@ for d in (64, 1024):
 flat = plain[1024][3]
 print(f"q·k at d = 1024: {flat:.0%} of the queries have a slope below 0.01")
 
-# %% tags=["held"]
+# %% tags=["held", "deeper"]
 assert all(abs(plain[d][0] / d - 1) < 0.05 for d in WIDTHS)
 for variance, best, slope, none in scaled.values():
     assert abs(variance - 1) < 0.05
@@ -1011,7 +1026,7 @@ assert abs(slope / scaled[1024][2] - 1 / 6) < 0.01
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Without √d the softmax saturates: $\operatorname{Var}(q\cdot k)=d$
 
-# %% tags=["hide-input", "fragment"]
+# %% tags=["hide-input", "fragment", "deeper"]
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.3))
 for ax, entry, title in (
     (axes[0], 1, "Best of 16 weights, mean"),
@@ -1045,20 +1060,106 @@ figures.show(
 # %% [markdown] tags=["notes"]
 # Variance d is one line of algebra. The slope is the point: diag(α) − ααᵀ is zero when one weight is 1.
 
+# %% [markdown] tags=["deeper"]
+# The variance is $d$, as promised. Without the division the best of 16 keys takes almost everything at $d = 1024$, a sixth of the slope is left, and three queries in four have a slope below 0.01. Divided by √d, neither number moves.
+
 # %% [markdown]
-# The variance is $d$, as promised. Without the division the best of 16 keys takes almost everything at $d = 1024$, a sixth of the slope is left, and three queries in four have none (below 0.01). Such a head learns slowly
-# at first, if it learns at all. Divided by √d, neither number moves. The division is a temperature: it keeps the ranking of the keys and changes only how far apart the weights are.
+# ### √d in training
+#
+# Does it matter? Let one causal head of width $d$ learn the tapes of the video shop (12 films), with the division and without: three seeds, 200 steps, one learning rate (0.003). At $d = 256$ a third head has no division either, but its $W_q$ starts √d times smaller, so that its *first* scores are those of the scaled head. **Guess first:** which of the three fail at $d = 256$?
+
+
+# %% tags=["plumbing", "nbval-ignore-output"]
+class Head(nn.Module):
+    """One causal head of width d, with or without the division by √d."""
+
+    def __init__(self, d, scaled, small_start=False, width=64):
+        super().__init__()
+        self.query, self.key = nn.Linear(width, d), nn.Linear(width, d)
+        self.value = nn.Linear(width, width)
+        self.scale = 1 / math.sqrt(d) if scaled else 1.0
+        if small_start:
+            for numbers in self.query.parameters():
+                numbers.data /= math.sqrt(d)
+
+    def forward(self, x):
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        return attention(q, k, v, causal=True, scale=self.scale)
+
+
+HEADS = {
+    "$q·k/\\sqrt{d}$": {"scaled": True},
+    "$q·k$": {"scaled": False},
+    "$q·k$, small start": {"scaled": False, "small_start": True},
+}
+
+
+def spelled(name):
+    return name.replace("$", "").replace("\\sqrt{d}", "√d")
+
+
+def learn(d, how, start, rate=3e-3):
+    """The loss of 200 steps, and the share of right answers after them."""
+    seed(start)
+    model = Reader(64, Head(d, **how))
+    losses = train(model, 200, rate, films=12, batch=64, start=start)
+    return losses, right_answers(model, 12)[0].mean().item()
+
+
+learned = {
+    (d, name): [learn(d, how, start) for start in range(3)]
+    for d in (16, 64, 256)
+    for name, how in HEADS.items()
+    if d == 256 or "start" not in name
+}
+print("right answers after 200 steps, three seeds:")
+for (d, name), runs in learned.items():
+    print(f"d = {d:3} {spelled(name):16}", *(f"{r:.2f}" for _, r in runs))
+faster = [learn(256, HEADS["$q·k$"], start, rate=1e-2) for start in range(3)]
+print("d = 256, q·k, learning rate 0.01:", *(f"{r:.2f}" for _, r in faster))
+
+# %% tags=["held"]
+ended = {key: [right for _, right in runs] for key, runs in learned.items()}
+with_root, without, small = HEADS
+assert all(min(ended[d, with_root]) >= 0.98 for d in (16, 64, 256))
+assert min(ended[16, without]) >= 0.98
+assert min(ended[64, without]) < 0.9
+assert max(ended[256, without]) < 0.9
+assert sum(right for _, right in faster) / 3 < 0.8
+assert min(ended[256, small]) >= 0.9
+
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Trained with √d, and without
+
+# %% tags=["hide-input", "fragment", "nbval-ignore-output"]
+fig, axes = plt.subplots(1, 3, figsize=(8, 3.3), sharey=True)
+for (d, name), runs in learned.items():
+    ax, at = axes[(16, 64, 256).index(d)], list(HEADS).index(name)
+    for start, (losses, _) in enumerate(runs):
+        smooth = torch.tensor(losses).unfold(0, 8, 1).mean(-1)
+        ax.plot(smooth, ("C0-", "C1-", "C2--")[at], lw=1.6, label=name if start == 0 else None)  # fmt: skip
+    ax.set(title=f"$d = {d}$", xlabel="steps", ylim=(0, 1.6), xticks=[0, 100, 200])  # fmt: skip
+axes[0].set_ylabel("loss")
+names = axes[2].get_legend_handles_labels()
+axes[0].legend(*names, loc="upper right", handlelength=1.2)
+figures.show(
+    fig,
+    alt="The loss of three kinds of head over 200 steps, three seeds each, for widths of 16, 64 and 256. Divided by the square root "
+    "of d, all fall to nearly 0. Without the division the loss stays high at 256. With a small start it falls there, too.",
+    caption="Each line is one seed. Only the head without √d gets worse as it gets wider.",
+)
+
+# %% [markdown] tags=["notes"]
+# The dashed head has no division either; its query matrix starts smaller by the same factor. So much of the trouble is the spread at the start. One task, 200 steps: nobody says an unscaled head never learns.
+
+# %% [markdown]
+# At $d = 16$ all six heads solve the tapes. At $d = 64$ the heads without the division fall behind, and at $d = 256$ all three do, at a higher learning rate as well. With the division all solve them. With the small start nearly everything is right, too: much of the harm is the spread of the scores *at the start*. This is one task and 200 steps. It does not say that an unscaled head never learns.
 #
 # **Try it:** the argument needs independent entries with variance 1. What changes if the entries have variance 4? (Each product then has variance 16. √d no longer suffices, and that is why initialisation and normalisation matter too.)
 #
 # ### Self and cross
 #
-# *Self-attention*: one sequence asks itself, and the table of weights is square. *Cross-attention*: one sequence asks, another answers, as in chapter 2, and the table is a rectangle. The function is the same.
-#
-# | | queries from | keys, values from | weights |
-# |---|---|---|---|
-# | self-attention | $X$ $(L, E)$ | $X$ $(L, E)$ | $(L, L)$ |
-# | cross-attention | $X$ $(L, E)$ | context $(S, E_c)$ | $(L, S)$ |
+# *Self-attention*: one sequence asks itself. Queries, keys and values come from $X$ $(L, E)$, and the table of weights is square, $(L, L)$. *Cross-attention*: one sequence asks, another answers, as in chapter 2. Keys and values come from a context $(S, E_c)$, and the table is a rectangle, $(L, S)$. The function is the same.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Self and cross: the function is the same
@@ -1069,7 +1170,7 @@ figures.show(
 # | cross-attention | $X$ $(L, E)$ | context $(S, E_c)$ | $(L, S)$ |
 #
 # - Self: the sentence asks itself. The table of weights is square.
-# - Cross: one sequence asks, another answers, as in chapter 2.
+# - Cross: one sequence asks, another answers, as in chapter 2. The table is a rectangle.
 
 # %% [markdown] tags=["notes"]
 # Chapter 2 was cross-attention: the decoder asks, the encoder answers. Exercise 3.4 builds it.
@@ -1162,7 +1263,7 @@ print("and the short sentence could as well be alone")
 # %% [markdown] tags=["deeper"]
 # ### The leak test
 #
-# Change the last token and look at the outputs of all the tokens before it. If the future is hidden, the past cannot change. Not by a little: not at all.
+# Change the last token and look at the outputs of all the tokens before it. If the future is hidden, they do not change at all.
 
 
 # %% tags=["deeper"]
@@ -1216,14 +1317,13 @@ for name, hide in WAYS.items():
     print(f"rows add up to {sums.min():.2f} … {sums.max():.2f}")
 
 # %% [markdown] tags=["deeper"]
-# A score of 0 is not a small score: $e^0 = 1$, so the hidden key keeps a share, and more than half of the leak is still there. Multiplying afterwards looks safe, and the hidden *values* are indeed gone. But the hidden *scores* are
-# still in the denominator of the softmax, and they decide what a row adds up to. Through it the future can be felt: the smallest of the three leaks, a rustle behind the curtain, yet not nothing. Only $e^{-\infty} = 0$ takes a key out of numerator and denominator.
+# With a score of 0 more than half of the leak is still there. Multiplying afterwards hides the *values*, but the hidden *scores* still decide what a row adds up to: the smallest of the three leaks, yet not nothing. Only $e^{-\infty} = 0$ takes a key out of numerator and denominator.
 
 # %% [markdown]
 # ### Cheating on random digits
 #
-# A score of 0 keeps a share ($e^0 = 1$), and a weight set to 0 leaves the hidden score in the denominator of the softmax: a rustle behind the curtain.
-# Is a rustle enough to cheat? Give a network the most hopeless task there is: **predict the next of a row of random digits**. No honest model can do better than
+# A score of 0 keeps a share ($e^0 = 1$), and a weight set to 0 leaves the hidden score in the denominator of the softmax.
+# Is that enough to cheat? Give a network the most hopeless task there is: **predict the next of a row of random digits**. No honest model can do better than
 # a loss of $\ln 10 = 2.30$ and 1 right in 10. Whatever is better has seen the future.
 
 
@@ -1269,12 +1369,14 @@ def guess(model, batch, length=8):
 def cheat(hide, steps=200):
     seed(0)
     model = Guesser(hide)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for _ in range(steps):
-        loss, _ = guess(model, batch=64)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+    how = {"descent": Descent(lr=1e-2), "listeners": ()}
+    fit(
+        model,
+        repeat(64),
+        steps=steps,
+        loss=lambda n: guess(model, n)[0],
+        **how,
+    )
     with torch.no_grad():
         loss, right = guess(model, batch=4000)
     return loss.item(), right.item()
@@ -1316,19 +1418,22 @@ assert all(loss < 2.1 for loss in losses.values())
 # Random digits: the honest loss is ln 10. A loss that is too good to be true is the commonest sign of a leaking mask. The third way is the interesting one: the values are gone, the denominator is not.
 
 # %% [markdown]
-# Only −∞ stays at chance. Even the rustle in the denominator is worth a good deal to a network that has every reason to listen. Remember this when a training loss looks too good to be true.
+# Only −∞ stays at chance. Even the denominator alone tells the network enough to cheat. Remember this when a training loss looks too good to be true.
 #
 # (A finite number such as −10⁹ works as well, until somebody computes in 16 bits, or until a row is hidden completely: then it quietly becomes a mean of everything. Exercise 3.3 handles such rows.)
 #
 # ### Many training samples from one text
 #
-# The causal mask pays its price back. Take a text of $L + 1$ tokens. Its first token, its first two, … its first $L$ are training samples: *given these, predict the next*. Without the mask we would run the network on $L$ prefixes. With it, **one pass gives the
-# outputs of all prefixes**, because place $i$ cannot tell whether the text goes on after it.
+# The causal mask has a benefit, too. Take a text of $L + 1$ tokens. Its first token, its first two, … its first $L$ are training samples: *given these, predict the next*. Without the mask we would run the network on $L$ prefixes. With it, **one pass gives the
+# outputs of all prefixes**, because place $i$ cannot tell whether the text goes on after it. (An RNN language model gets its $L$ predictions from one pass as well, but in $L$ steps, one after the other.)
+
+# %% [markdown] tags=["deeper"]
+# ### One pass against six
 
 # %% [markdown] tags=["slide", "slides-only", "layout-code"]
 # ## One text, many training samples
 
-# %% tags=["fragment"]
+# %% tags=["fragment", "deeper"]
 seed(0)
 text = torch.randn(6, 8)  # six tokens
 one_pass = attention(text, text, text, causal=True)  # (6, 8)
@@ -1341,9 +1446,6 @@ print("one causal pass = the last outputs of all six prefixes")
 
 # %% [markdown] tags=["notes"]
 # Place i cannot tell whether the text goes on after it. So one pass over the first L of L + 1 tokens trains on L prefixes, for the price of one.
-
-# %% [markdown]
-# An RNN language model gets its $L$ predictions from one pass as well, but in $L$ steps, one after the other. Here all of them come at once, from two matrix products. That is what made training on very long texts affordable.
 
 # %% [markdown]
 # ## 5 · At work
@@ -1416,8 +1518,8 @@ figures.show(
 )
 
 # %% [markdown]
-# On the way in the vectors differ only by their place in the sentence (the encoder adds a vector for the position; chapter 5), so the nearest *bank* is as good as random. One layer of attention is enough to sort all eight by
-# meaning. Nobody told the model that *bank* has two. (The textbook pair that differs in a single word moves the vector far less: see the fold.)
+# On the way in the vectors differ only by their place in the sentence (the encoder adds a vector for the position; chapter 5), so the nearest *bank* has the same meaning about as often as by chance. After one layer all eight are sorted by
+# meaning. (The textbook pair that differs in a single word moves the vector far less: see the fold.)
 
 # %% [markdown] tags=["deeper"]
 # ### One word is weak evidence
@@ -1430,11 +1532,10 @@ pair = [vectors(ARRIVED.format(w), "bank")[-1] for w in ("river", "street")]
 print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 
 # %% [markdown] tags=["notes"]
-# Then be honest: in the textbook pair, “I arrived at the bank after crossing the river / street”, the two banks are nearly the same vector (cosine 0.98). One word of weak evidence is little (one may cross a river to reach a money bank). Clear contexts separate well.
+# Then the textbook pair: “I arrived at the bank after crossing the river / street”, gives nearly the same vector twice (cosine 0.98). One word is weak evidence: one may cross a river to reach a money bank. Clear contexts separate well.
 
 # %% [markdown] tags=["deeper"]
-# Nearly the same vector. One word is weak evidence (you may well cross a river to get to your money), and this is a small encoder, trained to compare whole sentences. Context moves a word's vector as far as the context is
-# clear. Slides that show this pair as two separate clouds owe you a measurement.
+# Nearly the same vector. One word is weak evidence: you may well cross a river to get to your money. The eight sentences above say more clearly which bank they mean, and there the vectors come apart.
 
 # %% [markdown]
 # ### What does *it* look at?
@@ -1537,10 +1638,10 @@ figures.show(
 )
 
 # %% [markdown] tags=["notes"]
-# With tired the head looks at the animal. With wide it lets go of the animal, but the street does not win. A nudge in the right direction, not an understanding. The next slide tests it on other sentences.
+# With tired the head looks at the animal. With wide the animal gets less, but the street does not win. A nudge in the right direction. The next slide tests it on other sentences.
 
 # %% [markdown]
-# One head stands out. With *tired* it puts most of its weight on the animal. With *wide* it lets go of the animal, and the street gains. So the adjective does reach *it*. But the street does not win: the picture is weaker than the famous one.
+# One head stands out. With *tired* it puts most of its weight on the animal. With *wide* the animal gets less, and the street more. So the adjective does reach *it*. But the street does not win: the effect is weaker than in the famous picture.
 #
 # And we chose this head *because* it looked good, out of 72. **Whoever searches 72 heads will find something.** On ten sentences that had no part in the choice it still connects *it* with the nouns, far more than a usual head. But the right noun gets more weight in about half of 20 cases: a coin. The fold has the test.
 
@@ -1591,22 +1692,22 @@ print(f"by {moves.mean():.2f} on average")
 print(f"the right noun gets more weight in {picks} of 20 cases")
 
 # %% [markdown] tags=["deeper"]
-# What can we say honestly?
+# What do the numbers allow us to say?
 #
 # - **The head is real.** On fresh sentences, too, it connects *it* with the nouns, far more than a usual head.
 # - **The adjective may nudge it.** 7 of 10, by a little. Ten coins do as well one time in six.
 # - **It does not decide.** About half of the cases is what a coin would get.
 #
-# So this small encoder has a head for *pronoun looks at nouns*, not one for *what does it mean*. Larger models do better ([Clark et al. 2019](https://arxiv.org/abs/1906.04341) find heads for coreference in BERT, and measure them on a
-# corpus). The method is the lesson: find a head by a rule, test it on something else, report the number.
+# So this small encoder has a head for *pronoun looks at nouns*, not one for *what does it mean*. ([Clark et al. 2019](https://arxiv.org/abs/1906.04341) find a head for coreference in BERT, and measure it on a
+# corpus.) The method is the lesson: find a head by a rule, test it on something else, report the number.
 
 # %% [markdown]
 # ### Back to the video shop
 #
-# Now we give the reader of part 1 another mixer. Same embeddings, same answers, tapes from the same shop, about the same number of parameters. Width, learning rate and number of steps are what suits each, and the GRU gets the most steps:
+# Now we give the reader of part 1 two other mixers. What is matched: embeddings, answers, tapes, about 15 thousand parameters, 600 steps. What is chosen for each: the best of three learning rates. What is not: one seed each, and no other tuning.
 #
 # - **self-attention**: one layer, one head, causal. The library's `attention`, and three matrices;
-# - **a 1-D convolution**: four layers, each token sees itself and the two tokens before it.
+# - **a 1-D convolution**: four layers of three taps that look back, 1, 2, 4 and 8 tokens apart.
 
 
 # %% tags=["held"]
@@ -1632,43 +1733,53 @@ class SelfAttention(nn.Module):
 
 
 # %% [markdown]
-# **Guess first:** the convolution reaches $4 \cdot 2 = 8$ tokens back. What happens to a question whose note is 9 tokens away?
+# **Guess first:** the convolution reaches $2 \cdot (1 + 2 + 4 + 8) = 30$ tokens back, further than any note. Does it find them all?
 
 
 # %% tags=["plumbing", "nbval-ignore-output"]
 class Convolutional(nn.Module):
-    """Layers of width 3 that look back: each reaches two tokens further."""
+    """Layers of three taps that look back, 1, 2, 4 and 8 tokens apart."""
 
-    def __init__(self, width, layers=4):
+    def __init__(self, width):
         super().__init__()
-        convs = [nn.Conv1d(width, width, 3) for _ in range(layers)]
-        self.layers = nn.ModuleList(convs)
+        self.layers = nn.ModuleList(
+            nn.Conv1d(width, width, 3, dilation=gap) for gap in (1, 2, 4, 8)
+        )
 
     def forward(self, x):
         x = x.mT  # (B, E, L)
         for layer in self.layers:
-            padded = F.pad(x, (2, 0))  # on the left only: no future
+            reach = 2 * layer.dilation[0]
+            padded = F.pad(x, (reach, 0))  # on the left only: no future
             x = x + F.relu(layer(padded))
         return x.mT
 
 
-STEPS |= {"self-attention": 200, "convolution": 400}
-seed(0)
-attentive = Reader(64, SelfAttention(64))
-train(attentive, STEPS["self-attention"], rate=1e-2)
-seed(0)
-convolutional = Reader(36, Convolutional(36))
-train(convolutional, STEPS["convolution"], rate=5e-3)
-
-readers = {
-    "self-attention": attentive,
-    "GRU": gru,
-    "convolution": convolutional,
+MIXERS = {
+    "self-attention": (64, SelfAttention),
+    "GRU": (48, Recurrent),
+    "convolution": (36, Convolutional),
 }
+readers, scores = {}, {}  # the best of each kind; all shares of right answers
+for name, (width, mixer) in MIXERS.items():
+    for rate in (1e-2, 5e-3, 2e-2):
+        seed(0)
+        model = Reader(width, mixer(width))
+        if (name, rate) == ("GRU", 1e-2):
+            model = gru  # trained in part 1
+        else:
+            train(model, STEPS, rate)
+        share = right_answers(model, 12)[0].mean().item()
+        if share > max(scores.get(name, [0])):
+            readers[name] = model
+        scores.setdefault(name, []).append(share)
 curves = {name: curve(model) for name, model in readers.items()}
+print("right answers with 12 films, learning rates 0.01, 0.005, 0.02:")
 for name, model in readers.items():
     count = sum(p.numel() for p in model.parameters())
-    print(f"{name:15} {count:6,d} parameters, {STEPS[name]} steps")
+    shares = "  ".join(f"{share:.2f}" for share in scores[name])
+    print(f"{name:15} {count:6,d} parameters   {shares}")
+attentive = readers["self-attention"]
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## The same head on ten other sentences
@@ -1682,7 +1793,7 @@ print(f"moves the right way: {moved} of 10")
 print(f"picks the right noun: {picks} of 20")
 
 # %% [markdown] tags=["notes"]
-# The head is real: from “it” it looks at nouns, far more than other heads. It may lean the right way a little (ten coins do as well one time in six). It does not decide: about half of 20 is a coin. Attention pictures need a test set, as any claim does.
+# The head is real: from “it” it looks at nouns, far more than a usual head. It may lean the right way a little (ten coins do as well one time in six). It does not decide: a coin would also get about half of 20.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Back to the video shop
@@ -1702,7 +1813,6 @@ def by_distance(
 
 # Colour, marker and line of each architecture, in all figures.
 LOOK = {"self-attention": "C0o-", "GRU": "C1s-", "convolution": "C3v-"}
-LOOK["RNN"] = LOOK["GRU"]
 distances = {name: by_distance(model) for name, model in readers.items()}
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
 for name, shares in curves.items():
@@ -1730,8 +1840,8 @@ axes[1].text(4, 1 / SHELVES + 0.02, "chance", color="grey", ha="right")
 figures.show(
     fig,
     alt="Right answers against the number of films and against the distance between note and question. Self-attention "
-    "stays at 1. The GRU falls as films are added. The convolution drops to chance beyond 8 tokens.",
-    caption="Left: each film makes the GRU worse. Right: the convolution is blind beyond its reach. Self-attention minds neither.",
+    "stays at 1. The GRU falls as films are added. The convolution is at the lazy answer from four films on, at any distance.",
+    caption="Left: each further film makes the GRU worse. Right: the distance matters little to any of the three. Self-attention stays at 1.",
 )
 
 # %% tags=["held"]
@@ -1739,30 +1849,30 @@ sizes = {
     name: sum(p.numel() for p in model.parameters())
     for name, model in readers.items()
 }
-assert sizes["self-attention"] <= sizes["GRU"]
-assert max(sizes.values()) < 1.25 * min(sizes.values())
-assert STEPS["GRU"] == max(STEPS.values()) == 3 * STEPS["self-attention"]
+assert all(abs(size / 15_000 - 1) < 0.2 for size in sizes.values())
+assert sizes["self-attention"] < min(sizes["GRU"], sizes["convolution"])
 assert min(curves["self-attention"]) >= 0.98
 assert min(distances["self-attention"]) >= 0.98
 assert curves["self-attention"][-1] - curves["GRU"][-1] >= 0.25
-within, beyond = distances["convolution"][:2], distances["convolution"][2:]
-assert all(abs(share - 0.5) < 0.1 for share in within)
-assert all(abs(share - 0.25) < 0.05 for share in beyond)
-assert max(distances["GRU"]) - min(distances["GRU"]) < 0.1
+assert max(scores["GRU"]) == scores["GRU"][0]  # the rate of part 1
+lazy_gap = [c - lazy for c, lazy in zip(curves["convolution"], lazy_curve)]
+assert lazy_gap[0] > 0.05
+assert all(abs(gap) < 0.06 for gap in lazy_gap[1:])
+assert max(distances["GRU"]) - min(distances["GRU"]) < 0.12
+assert max(distances["convolution"]) - min(distances["convolution"]) < 0.12
 
 # %% [markdown] tags=["notes"]
-# No more parameters than the GRU, a third of its training steps. A GRU nearly four times as large solves it, too. The point is the shape of the curves: the GRU minds the number of films, the convolution the distance, attention neither.
+# About the same number of parameters, the same 600 steps, the best of three learning rates each. A GRU nearly four times as large passes 0.9 with 12 films. The convolution can reach every note and hardly uses it: reach is not yet look-up.
 
 # %% [markdown]
-# Self-attention answers practically everything, with no more parameters and a third of the GRU's training steps. The task is made for it, of course: it *is* a look-up. But much of language is look-up: names, pronouns, quotations,
-# definitions.
+# Self-attention answers practically everything, with the fewest parameters of the three. The convolution reaches every note, but from four films on it is no better than the lazy answer: **being able to reach a token is not the same as finding it.** The task is made for attention, of course: it *is* a look-up. But language has look-ups, too: think of names, pronouns, quotations.
 
 # %% [markdown] tags=["deeper"]
 # ### Four fair remarks
 #
-# - In the right plot the GRU's line is flat. The way is not its problem here; the crowd is.
-# - Within its reach the convolution gets about half. It sees the note, but one fixed filter per distance is a clumsy way to compare titles.
-# - The GRU is not beaten for ever. All three have about the same number of parameters; with nearly four times as many it passes 0.95 here as well. But a longer catalogue asks for a larger state ([Arora et al. 2023](https://arxiv.org/abs/2312.04927) measure this at scale), while the memory of attention *is* the tape.
+# - In the right plot the GRU's line is nearly flat. The way is not its problem here; the number of films is.
+# - The convolution is a small one, trained briefly. With other layers, more parameters or more steps it may do better; we have not measured that.
+# - The GRU is not beaten for ever. With nearly four times as many parameters it passes 0.9 here as well. But a longer catalogue asks for a larger state ([Arora et al. 2023](https://arxiv.org/abs/2312.04927) measure this at scale), while the memory of attention *is* the tape.
 # - Our attention layer has no idea of order. It does not need one here. Chapter 5 shows what it cannot do without.
 
 # %% [markdown] tags=["deeper"]
@@ -1810,7 +1920,7 @@ match = titles[0, 5:, None] == titles[0, None, :5]
 assert found[match].min() > 0.8
 heated = [
     weights(tape_q, tape_k, causal=True, temperature=t)[5:, :5][match].min()
-    for t in (5, 7)
+    for t in (2, 8)
 ]
 assert heated[0] > 0.5 > heated[1]
 
@@ -1819,18 +1929,19 @@ assert heated[0] > 0.5 > heated[1]
 #
 # | layer | operations | sequential steps | longest path |
 # |---|---|---|---|
+# | fully connected | $O(n^2 d^2)$ | $O(1)$ | $O(1)$ |
 # | self-attention | $O(n^2 d)$ | $O(1)$ | $O(1)$ |
 # | recurrent | $O(n d^2)$ | $O(n)$ | $O(n)$ |
 # | convolutional | $O(k n d^2)$ | $O(1)$ | $O(\log_k n)$ dilated |
 # | restricted attention | $O(r n d)$ | $O(1)$ | $O(n/r)$ |
 #
-# Vaswani et al. 2017, Table 1. Without attention's projections: they add $O(n d^2)$.
+# Vaswani et al. 2017, Table 1; the first line is ours. Attention's projections add $O(n d^2)$.
 
 # %% [markdown] tags=["notes"]
 # Read it by columns. Self-attention wins two of three, and pays in the first.
 
 # %% [markdown] tags=["deeper"]
-# ### Measured: path, waiting, memory and time
+# ### Measured: path, waiting, memory
 #
 # **Path length.** How many layers or steps lie between the first token and the last? For the convolution we ask autograd: stack layers until the gradient of the last output with respect to the first input is no longer zero. For the RNN we count how often its cell runs, one call after the other.
 
@@ -1937,7 +2048,7 @@ for name, layer in LAYERS.items():
 # %% [markdown] tags=["deeper"]
 # Four times the tokens make the RNN's chain four times as long. The other two have the same chain for any text: more tokens are more work, but no more waiting.
 #
-# **Memory and time.** For a training step every layer keeps numbers for the backward pass. PyTorch lets us listen when it puts something aside.
+# **Memory.** For a training step every layer keeps numbers for the backward pass. PyTorch lets us listen when it puts something aside.
 
 
 # %% tags=["deeper"]
@@ -1963,43 +2074,8 @@ for name, layer in LAYERS.items():
     print(f"{name:15} twice the tokens: {growth:.1f} times the memory")
 
 
-# %% tags=["hide-input", "deeper"]
-LENGTHS = [64, 256, 1024, 2048]
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.6))
-with torch.no_grad():
-    for name, layer in LAYERS.items():
-        inputs = [torch.randn(n, WIDTH) for n in LENGTHS]
-        times = [
-            1e3 * seconds(lambda layer=layer, x=x: layer(x)) for x in inputs
-        ]
-        axes[1].plot(LENGTHS, times, LOOK[name], label=name)
-for name, layer in LAYERS.items():
-    axes[0].plot(
-        LENGTHS, [kept(layer, n) for n in LENGTHS], LOOK[name], label=name
-    )
-axes[0].set(title="Kept for the backward pass", ylabel="megabytes")
-axes[1].set(title="Forward pass, this machine", ylabel="milliseconds")
-for ax in axes:
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xticks=LENGTHS,
-        xticklabels=LENGTHS,
-    )
-    ax.minorticks_off()
-axes[0].set_xlabel("tokens $N$")
-axes[1].set_xlabel("tokens $N$")
-axes[0].legend()
-figures.show(
-    fig,
-    alt="Memory and time of an RNN, a convolution and a self-attention layer against the number of tokens. "
-    "The memory of self-attention grows twice as steeply as that of the others on a logarithmic scale.",
-    caption="Both axes are logarithmic: slope 1 doubles when N doubles, slope 2 quadruples. Which line is steepest?",
-)
-
 # %% [markdown] tags=["deeper"]
-# The convolution is the cheapest by far, and blind at a distance. Self-attention's line is the steepest: its memory grows with $N^2$. The RNN is slow here for another reason: its cell is called $N$ times in a row, each call waiting for the one before. With many cores or a GPU the other two
-# spread their work over all of them. The RNN still waits in its queue.
+# Self-attention's memory grows with $N^2$; the other two grow with $N$. The GPU exercise measures memory and time up to what your device holds, and how a fused kernel avoids the square.
 
 # %% [markdown] tags=["deeper"]
 # ### Two regimes: N²D and ND²
@@ -2095,7 +2171,7 @@ figures.show(
 # For sentences the quadratic part is small change: at width 512 and 30 tokens it is a few percent (last line printed). For texts of many thousand tokens, where $N$ is far beyond $2D$, it is nearly everything, and chapters 9 and 10 fight it with windows and fused kernels. A picture need not be long: a ViT-B/16 reads 196 patches at width 768 ([Dosovitskiy et al. 2020](https://arxiv.org/abs/2010.11929)), far below the border. And a whole Transformer block has a feed-forward part as well (chapter 6), of $16ND^2$ operations, so its border lies at $N = 6D$. Whoever says "attention is quadratic" should be asked: *at which N, and which D?*
 
 # %% [markdown] tags=["notes"]
-# For sentences, the quadratic term is a rounding error. For books and pictures it is everything. N = 2D is the border. The GPU exercise measures up to what the card holds.
+# For sentences the quadratic part is a few percent, for very long texts nearly everything. N = 2D is the border of one layer. A ViT's picture (196 patches, width 768) is below it. The GPU exercise measures up to what the card holds.
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -2162,17 +2238,22 @@ print(f"the favourite is the most similar other word: {hits / total:.0%}")
 print(f"a random other word would be:                 {chance / total:.0%}")
 
 # %% [markdown]
-# About one time in seven: not even twice as often as by chance, and nothing like a search. The reason is in the formula. With row vectors,
+# About one time in seven: not even twice as often as by chance, and nothing like a search. The formula does not ask for more. With row vectors,
 #
 # $$q_i \cdot k_j = (x_i W_q)(x_j W_k)^\top = x_i \underbrace{W_q W_k^\top}_{M,\ (E,\,E)} x_j^\top .$$
 #
-# A similarity would have $M$ = identity. Attention *learns* $M$. It is a bilinear form: which property of $x_i$ goes looking for which property of $x_j$. Nouns may look for verbs, opening brackets for closing ones. And $M$ is **not symmetric**:
-# how much $i$ wants $j$ says little about how much $j$ wants $i$. Look at the encoder's own scores.
+# A search for similar vectors would have $M$ = identity. Attention *learns* $M$. It is a bilinear form: which property of $x_i$ goes looking for which property of $x_j$. Nouns may look for verbs, opening brackets for closing ones. And $M$ is **not symmetric**:
+# how much $i$ wants $j$ need not be how much $j$ wants $i$. In the encoder, the middle one of the 72 heads has an $M$ about as symmetric as a random matrix (the fold shows all).
+
+# %% [markdown] tags=["deeper"]
+# ### How symmetric are real heads?
+#
+# Scores of one head in both directions, and the symmetric share of $M$ in all 72 heads.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## $q_i \cdot k_j = x_i\, W_q W_k^\top x_j^\top$: a learned question
 
-# %% tags=["hide-input", "fragment"]
+# %% tags=["hide-input", "fragment", "deeper"]
 tokens, numbers = read(FAMOUS.format("tired"))
 scores = []
 for layer, x_in in zip(encoder.encoder.layers, encoder.states(numbers)):
@@ -2229,7 +2310,7 @@ figures.show(
     caption="A similarity would put all points on the dotted diagonal, and all heads at 1. The middle one of the 72 heads is at 0.56, a random matrix at 0.5.",
 )
 
-# %% tags=["held"]
+# %% tags=["held", "deeper"]
 assert agreement.min() < -0.3
 assert agreement.max() < 0.7
 assert symmetric.max() < 0.9
@@ -2238,14 +2319,14 @@ assert abs(symmetric.median() - 0.56) < 0.02
 # %% [markdown] tags=["notes"]
 # Two facts: the favourite word is seldom the most similar word, and the learned form is about as symmetric as a random matrix. Attention is a learned question, not a distance.
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### "The values are the keys"
 #
 # In a vector database you search by a vector and get that vector's document. Chapter 2 did use one vector for both jobs. If values were only keys by another name, both would say the same of a note. In the video shop a note
 # has two parts, a title and a shelf. How much of a key's spread over all notes comes from the title, and how much of a value's? **Guess first.**
 
 
-# %% tags=["plumbing", "nbval-ignore-output"]
+# %% tags=["deeper", "plumbing", "nbval-ignore-output"]
 @torch.no_grad()
 def title_share(matrix):
     """How much of the spread comes from the title, not the shelf."""
@@ -2260,17 +2341,18 @@ in_values = title_share(attentive.mixer.value)
 print(f"spread of the keys that comes from the title:   {in_keys:.0%}")
 print(f"spread of the values that comes from the title: {in_values:.0%}")
 
-# %% tags=["held"]
+# %% tags=["held", "deeper"]
 assert in_keys >= 0.7
 assert in_values <= 0.3
 seed(0)  # one vector can do both jobs
 mixer = SelfAttention(64)
 mixer.value = mixer.key
-one_vector = train(Reader(64, mixer), steps=200, rate=1e-2)
+one_vector = Reader(64, mixer)
+train(one_vector, STEPS, rate=1e-2)
 assert right_answers(one_vector, 12)[0].mean() >= 0.98
 
-# %% [markdown]
-# Nobody told it. The keys speak of titles, the values of shelves. One vector *can* do both jobs here (train with $v = k$: it works, too), but two matrices let each do one. **Keys are for being found. Values are for being used.** The film catalogue
+# %% [markdown] tags=["deeper"]
+# The keys speak of titles, the values of shelves, and nobody told the model so. One vector *can* do both jobs here (train with $v = k$: it works, too), but two matrices let each do one. **Keys are for being found. Values are for being used.** The film catalogue
 # said so from the beginning: you search by mood, and you get minutes.
 
 # %% [markdown]
@@ -2414,14 +2496,7 @@ check("03.3", my_attention)
 # ### Exercise 3.4 ★★ · Cross-attention (10 min)
 #
 # In cross-attention one sequence asks and another one answers: a French sentence being written looks at
-# the English one. Write `my_cross_attention(x, context, w_q, w_k, w_v)`.
-#
-# | | shape | |
-# |---|---|---|
-# | `x` | $(\dots, L, E)$ | the tokens that ask |
-# | `context` | $(\dots, S, E_c)$ | the tokens that are looked at |
-# | `w_q` | $(E, D)$ | makes queries: $q = x\,W_q$ |
-# | `w_k`, `w_v` | $(E_c, D)$, $(E_c, D_v)$ | make keys and values |
+# the English one. Write `my_cross_attention(x, context, w_q, w_k, w_v)`. The tokens `x` $(\dots, L, E)$ ask, with $q = x\,W_q$; the tokens `context` $(\dots, S, E_c)$ are looked at. `w_q` is $(E, D)$, `w_k` $(E_c, D)$ and `w_v` $(E_c, D_v)$.
 #
 # The result has shape $(\dots, L, D_v)$. There is no mask. Before you run it, decide: if you shuffle the tokens of `context`, what happens to the
 # output?
@@ -2472,8 +2547,7 @@ check("03.4", my_cross_attention)
 # in $\operatorname{softmax}\!\left(x W_q (x W_k)^\top / \sqrt{D}\right)$ **every day gives at least 0.9 of its attention to the day before it**.
 # Day 0 looks at day $n - 1$. It should work for any $n$ from 3 to 365.
 #
-# You may think it out on paper, or let an optimiser find it, as long as it takes no more than a second. Then ask yourself:
-# could one shared matrix, $W_q = W_k$, do this?
+# Think it out on paper, or let an optimiser find it in a second. Then ask yourself: could one shared matrix, $W_q = W_k$, do this?
 
 
 # %% tags=["stub"] exercise="03.5"
@@ -2532,6 +2606,89 @@ for days in (3, 7, 12, 365):
     looks = weights(turn @ w_q, turn @ w_k)
     assert looks[torch.arange(days), torch.arange(days) - 1].min() >= 0.9
 
+# %% [markdown] tags=["exercise"] exercise="03.7"
+# ### Exercise 3.7 ★★ · Find the bug (10 min)
+#
+# This layer takes each vector's own mean off (chapter 6 will say what that is good for). Then each token looks at itself and at its past. The mask is right, and still the layer fails the leak test: change the last token, and the outputs before it change.
+#
+# ```python
+# def centred_attention(x):
+#     x = x - x.mean(dim=-2, keepdim=True)  # each vector's own mean
+#     scores = x @ x.mT / math.sqrt(x.shape[-1])
+#     future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+#     return scores.masked_fill(future, -torch.inf).softmax(dim=-1) @ x
+# ```
+#
+# Find the bug and write the function without it. $x$ has shape $(\dots, L, D)$, and so has the result. (Exercise 3.6 stands in the GPU notebook.)
+
+
+# %% tags=["stub"] exercise="03.7"
+def centred_attention(x):
+    """Causal self-attention of centred vectors: (..., L, D)."""
+    x = ...  # each vector without its own mean
+    return ...
+
+
+# %% [markdown] tags=["hint"] exercise="03.7"
+# A mask guards the attention alone. In which *other* line do numbers of several tokens meet?
+
+# %% [markdown] tags=["hint"] exercise="03.7"
+# What is the shape of `x.mean(dim=-2, keepdim=True)`, and over what was the mean taken? Tokens lie along axis −2, the numbers of one token along axis −1.
+
+
+# %% tags=["solution"] exercise="03.7"
+def centred_attention(x):
+    """Causal self-attention of centred vectors: (..., L, D)."""
+    x = x - x.mean(dim=-1, keepdim=True)  # each vector's own mean
+    scores = x @ x.transpose(-2, -1) / math.sqrt(x.shape[-1])
+    future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return scores.masked_fill(future, -torch.inf).softmax(dim=-1) @ x
+
+
+# %% tags=["check"] exercise="03.7"
+check("03.7", centred_attention)
+
+# %% [markdown] tags=["exercise"] exercise="03.8"
+# ### Exercise 3.8 ★ · Predict, then run (8 min)
+#
+# $Q = XW_q$, $K = XW_k$, and the weights are $\operatorname{softmax}(QK^\top/\sqrt D)$. Change one thing. Are the *weights* still the same? Predict, then let the checker run each change on random numbers. `weights_stay(change)` returns `True` if they stay. The changes: $W_q$ doubled; $W_v$ doubled; $W_q$ doubled and $W_k$ halved; $W_q$ and $W_k$ swapped; the same vector added to every key, or to every query; queries and keys turned by the same rotation.
+
+
+# %% tags=["stub"] exercise="03.8"
+def weights_stay(change):
+    """Are the weights the same after the change?"""
+    return {
+        "W_q doubled": ...,
+        "W_v doubled": ...,
+        "W_q doubled, W_k halved": ...,
+        "W_q and W_k swapped": ...,
+        "the same vector added to every key": ...,
+        "the same vector added to every query": ...,
+        "queries and keys turned by the same rotation": ...,
+    }[change]
+
+
+# %% [markdown] tags=["hint"] exercise="03.8"
+# Write one score, $q_i \cdot k_j$, before and after the change. Which new terms come in?
+
+# %% [markdown] tags=["hint"] exercise="03.8"
+# A term that is the same for all keys $j$ cancels in the softmax of row $i$. A term that is the same for all queries does not.
+
+
+# %% tags=["solution"] exercise="03.8"
+def weights_stay(change):
+    """Are the weights the same after the change?"""
+    return change in (
+        "W_v doubled",
+        "W_q doubled, W_k halved",
+        "the same vector added to every key",
+        "queries and keys turned by the same rotation",
+    )
+
+
+# %% tags=["check"] exercise="03.8"
+check("03.8", weights_stay)
+
 # %% [markdown]
 # ### GPU exercise · What does attention cost?
 #
@@ -2542,7 +2699,7 @@ for days in (3, 7, 12, 365):
 #
 # 1. **Self-attention lets every token look straight at every other**, in one step: $O = \operatorname{softmax}(QK^\top/\sqrt D)\,V$.
 # 2. **Three matrices, three jobs:** how to ask, how to be found, what to hand over. One shared matrix makes the scores symmetric, and *who looks at whom* is not.
-# 3. **√D keeps the spread of the scores at 1.** Without it the softmax of a wide head saturates, and most of its slope is gone.
+# 3. **√D keeps the spread of the scores at 1.** Without it the softmax of a wide head saturates; in our test such heads learned badly or not at all.
 # 4. **Masks put −∞ into the scores**, before the softmax. With a causal mask one pass trains on every prefix of a text.
 # 5. **It costs $N^2D$ for scores and mixture, and $ND^2$ for the projections**, which Table 1 leaves out. The square matters beyond $N \approx 2D$; below, the projections do.
 
@@ -2693,7 +2850,7 @@ Quiz(
             "choices": [
                 {
                     "text": "The model has understood the pronoun",
-                    "why": "Among 72 heads one will nearly always fit one example.",
+                    "why": "Among 72 heads one may well fit one example by chance.",
                 },
                 {
                     "text": "You have a hypothesis, to be tested on sentences that you did not use for choosing",
@@ -2737,7 +2894,7 @@ Quiz(
 # - A. Parikh and others (2016), [A Decomposable Attention Model](https://arxiv.org/abs/1606.01933): attention without an RNN. Z. Lin and others (2017), [A Structured Self-Attentive Sentence Embedding](https://arxiv.org/abs/1703.03130): self-attention on top of one.
 # - N. Reimers, I. Gurevych (2019), [Sentence-BERT](https://arxiv.org/abs/1908.10084), and W. Wang and others (2020), [MiniLM](https://arxiv.org/abs/2002.10957): the encoder of this chapter.
 # - K. Clark and others (2019), [What Does BERT Look At?](https://arxiv.org/abs/1906.04341): heads found by a rule and measured on a corpus.
-# - S. Arora and others (2023), [Zoology](https://arxiv.org/abs/2312.04927): recall from the context, where recurrent and convolutional models fall behind, at scale. Our video shop in earnest.
+# - S. Arora and others (2023), [Zoology](https://arxiv.org/abs/2312.04927): recall from the context, where recurrent and convolutional models fall behind, at scale. Our video shop on a larger scale.
 # - T. Dao and others (2022), [FlashAttention](https://arxiv.org/abs/2205.14135): exact attention with memory that grows in proportion to $N$.
 #
 # **Next:** one head averages what should stay apart. Chapter 4 gives it company.

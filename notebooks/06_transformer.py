@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 6 · The full Transformer
 #
-# You have attention (chapter 3), heads (chapter 4) and positions (chapter 5). This picture is the whole machine of *Attention Is All You Need* ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)). The long straight arrows are two **streams** of vectors, one per word; all other parts read a stream and add to it.
+# You have attention (chapter 3), heads (chapter 4) and positions (chapter 5). This picture is the whole machine of *Attention Is All You Need* ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)), with one later change: LN stands before each sublayer, not after it. The long straight arrows are two **streams** of vectors, one per word; all other parts read a stream and add to it.
 #
 # **Question:** which boxes do you know already? Click on any other one to see it built.
 
@@ -39,12 +39,9 @@ from attnlab.inside.bertviz_translation import translation_view
 from attnlab.inside.rewired import Rewired
 from attnlab.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm
 from attnlab.layers.heads import MultiHead
-from attnlab.layers.norms import AddNorm
 from attnlab.layers.positions import sinusoidal
-from attnlab.models import seq2seq
 from attnlab.models.families import DecoderOnly
 from attnlab.models.from_torch import copy_stack
-from attnlab.models.seq2seq import Seq2Seq
 from attnlab.models.transformer import (
     Config,
     Decoder,
@@ -57,7 +54,6 @@ from attnlab.models.transformer import (
 )
 from attnlab.reproducible import seed
 from attnlab.training import Descent
-from attnlab.training.coverage import with_even_looks
 from attnlab.translator import Translator
 from attnlab.widgets import NormAxes, Quiz, TokenSampler, TransformerStepper
 from attnlab.widgets.diagram import Diagram, Matrix, Op, Step
@@ -92,8 +88,7 @@ machine(
 # At the end you can
 #
 # - build every part of this picture, and say what goes wrong when it is left out;
-# - train it to translate, decode it, and read its alignments;
-# - say what dropout, label smoothing and beam search did here, with numbers;
+# - train it to translate, and say what dropout, label smoothing and beam search did, with numbers;
 # - tell the Transformer's wiring from the popular wrong drawing, and say what a test of it shows.
 
 # %% [markdown]
@@ -171,7 +166,7 @@ assert whole[-1] <= 0.6, whole
 # | Attention | $(B, L, E) \to (B, L, E)$ | the only part where tokens meet |
 # | FFN | $(B, L, E) \to (B, L, F) \to (B, L, E)$ | $W_2 \max(0, W_1 x + b_1) + b_2$, the same for every token |
 #
-# Follow three tokens of width 4. To keep the numbers small, attention has fixed weights and hands on what it sees as it is. **On paper, before you step:** what does LN make of $(1, 1, 3, 3)$? And of $(4, 0, 4, 0)$?
+# Follow three tokens of width 4. To keep the numbers small, attention has fixed weights and passes its input on unchanged. **On paper, before you step:** what does LN make of $(1, 1, 3, 3)$? And of $(4, 0, 4, 0)$?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## A block is two additions
@@ -228,7 +223,14 @@ print("after the network:", looked + hidden @ w2.T, sep="\n")
 # ## 3 · Live
 #
 # ### LayerNorm: who shares a mean?
-#
+
+# %% tags=["hide-input"]
+machine(
+    "norms",
+    caption="A norm before every sublayer, and one at the end of each stack.",
+)
+
+# %% [markdown]
 # There are two ways to bring numbers to mean 0 and variance 1. They differ in *whose* mean it is.
 #
 # | | BatchNorm ([Ioffe & Szegedy 2015](https://arxiv.org/abs/1502.03167)) | LayerNorm ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)) |
@@ -280,7 +282,7 @@ NormAxes(
 # Switch to BatchNorm, then volume to 10. A sentence's result depends on its neighbours in the batch, and on padding. At test time BatchNorm falls back on stored averages.
 
 # %% [markdown]
-# With BatchNorm a sentence is translated differently depending on who is in the batch with it, and padding counts, too. With LayerNorm every token is alone.
+# With BatchNorm the result for a sentence depends on what else is in the batch, and padding counts too. With LayerNorm every token is normalised on its own.
 #
 # Why normalise at all? Ioffe and Szegedy's reason was *internal covariate shift*: while lower layers learn, the inputs of the upper ones keep changing, and fixed mean and variance should calm that. [Santurkar et al. 2018](https://arxiv.org/abs/1805.11604) put that shift back in on purpose, by noise after BatchNorm, and training was about as good as with BatchNorm alone; they credit a smoother loss instead. Both studied BatchNorm in networks for pictures. Here is what can be measured in ours: twelve blocks, untrained, with LayerNorm and without. **Guess first:** how large is the gradient in the first block, compared with the last?
 
@@ -329,7 +331,7 @@ figures.show(
     fig,
     alt="Size of the gradient in each of twelve blocks, on a logarithmic axis. With LayerNorm it is about 0.4 in all of them. "
     "Without it runs from about a thousand in the last block to several hundred thousand in the first.",
-    caption="One batch, untrained, the same weights. With LayerNorm all blocks get gradients of one size.",
+    caption="One batch, untrained, the same weights. With LayerNorm all blocks get gradients of about one size.",
 )
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -379,7 +381,8 @@ print("of a score:", size_of(torch.randn(1000, E) @ table[1:].T))
 
 # %% tags=["hide-input"]
 machine(
-    "residuals", caption="Five additions. Each lets the stream pass as it is."
+    "residuals",
+    caption="Five additions. Each lets the stream pass unchanged.",
 )
 
 # %% [markdown]
@@ -396,18 +399,22 @@ def run(layers, x, residual):
 
 
 # %% tags=["plumbing"]
+PLAIN = Descent(lr=3e-3, schedule=training.constant, clip=None)
+
+
 def learn_nothing(residual, depth=12, width=32, steps=200):
     """Train the layers towards y = x."""
     seed(0)
     layers = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
-    optimiser = torch.optim.Adam(layers.parameters(), lr=3e-3)
-    for _ in range(steps):
-        x = torch.randn(64, width)
-        loss = F.mse_loss(run(layers, x, residual), x)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    return layers, loss.item()
+    history = training.fit(
+        layers,
+        (torch.randn(64, width) for _ in range(steps)),
+        steps=steps,
+        loss=lambda x: F.mse_loss(run(layers, x, residual), x),
+        descent=PLAIN,
+        listeners=(),
+    )
+    return layers, history.losses[-1]
 
 
 @torch.no_grad()
@@ -437,7 +444,7 @@ lines = {
 # ## The identity is hard to learn
 
 # %% tags=["fragment", "hide-input", "nbval-ignore-output"]
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.1))
+fig, axes = plt.subplots(1, 2, figsize=(8, 2.8))
 for residual, name, colour, mark in (
     (False, "plain", palette.colour("fixed context"), "s-"),
     (True, "residual", palette.colour("transformer"), "o-"),
@@ -452,7 +459,7 @@ figures.show(
     fig,
     alt="Left: error after training against depth; plain layers get worse with depth and end at about 1, residual ones stay low. "
     "Right: the error around the trained twelve layers. Plain: a plateau at 1. Residual: five valleys with their floor in the middle.",
-    caption="Right: twelve layers. Error 1 is what “always zero” gets: the plain ones sit on a plateau, the residual ones in a valley.",
+    caption="Right: twelve layers. Error 1 is what “always zero” gets: the plain ones sit on a plateau, the residual ones in a valley. One seed.",
 )
 
 # %% tags=["held"]
@@ -478,7 +485,7 @@ machine(
 # %% [markdown]
 # Attention moves information *between* tokens. The network works *inside* each one: wide, a kink, narrow again.
 #
-# What is the width for? [Chapter 4](04_multi_head.ipynb) packed more features into a vector than it has numbers: **superposition**. To act on one feature, a layer must take it out of the mixture again, and that needs the kink. Try it: 32 features, each present in one vector in twenty, share 16 numbers. Which share of their variance stays wrong after a linear read-out, and after a network?
+# What is the width for? [Chapter 4](04_multi_head.ipynb) packed more features into a vector than it has numbers: **superposition**. To act on one feature, a layer must take it out of the mixture again, and that needs the kink. Try it: 32 features, each present in one vector in twenty, share 16 numbers. What share of their variance does a linear read-out miss, and what share a network? (Our own toy; whether the FFNs of large models do the same is what [Elhage et al. 2022](https://arxiv.org/abs/2209.10652) and their successors study.)
 
 
 # %%
@@ -505,13 +512,14 @@ def still_wrong(reader, steps=1200):
     """Train a reader; the share of the features' variance it misses."""
     seed(0)
     packed = F.normalize(torch.randn(32, 16), dim=-1)  # a direction each
-    optimiser = torch.optim.Adam(reader.parameters(), lr=3e-3)
-    for _ in range(steps):
-        f = features(256)
-        loss = F.mse_loss(reader(f @ packed), f)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+    training.fit(
+        reader,
+        (features(256) for _ in range(steps)),
+        steps=steps,
+        loss=lambda f: F.mse_loss(reader(f @ packed), f),
+        descent=PLAIN,
+        listeners=(),
+    )
     f = features(5000)
     with torch.no_grad():
         return (F.mse_loss(reader(f @ packed), f) / f.var()).item()
@@ -543,7 +551,7 @@ ax.set(
 figures.show(
     fig,
     alt="Bars: one linear layer and two linear layers miss about half of the variance, a ReLU network twice as wide as the vector about a sixth, one four times as wide about a tenth.",
-    caption="Two linear layers are one linear layer. The kink and the width take the features apart.",
+    caption="Two linear layers are one linear layer. The kink and the width take the features apart. One seed.",
 )
 
 # %% tags=["held"]
@@ -552,11 +560,12 @@ assert missed["ReLU, 4 × as wide"] < missed["ReLU, 2 × as wide"] < 0.5 * misse
 assert missed["ReLU, 4 × as wide"] < 0.15, missed
 
 # %% [markdown]
-# This is a model of our own making; whether the FFNs of large models do the same is what [Elhage et al. 2022](https://arxiv.org/abs/2209.10652) and their successors study.
+# ### Dropout: learning with holes
+
+# %% tags=["hide-input"]
+machine("dropout", caption="Lit: where the paper and its code make holes.")
 
 # %% [markdown]
-# ### Dropout: learning with holes
-#
 # In training, **dropout** sets a random share $p$ of numbers to 0 and multiplies the others by $1/(1-p)$, so that the mean stays ([Srivastava et al. 2014](https://jmlr.org/papers/v15/srivastava14a.html)). The paper does it with $p = 0.1$ to what each sublayer says, before it is added, and to the embeddings; its code does it to the attention weights as well.
 
 
@@ -579,81 +588,80 @@ with torch.no_grad():
         print(f"{name}(): the same tokens twice, results differ by up to {gap:.1f}")  # fmt: skip
 
 # %% [markdown]
-# That is why `eval()` matters: it switches the holes off. Forget it, and your model answers at random a little.
+# That is why `eval()` matters: it switches the holes off. Forget it, and your model's answers are partly chance.
 #
-# What is it good for? Give the translator of part 5 only 2,000 sentences, so that there is something to learn by heart, and make holes of $p = 0.2$ in nothing, in the weights, in the sublayers, in both. **Guess first:** which loss rises with dropout, which falls?
+# What is dropout good for? Give the translator of part 5 only 2,000 sentences, so that there is something to learn by heart. Make holes of $p = 0.2$ in nothing, in the weights, in the sublayers, in both; three seeds each (recorded by `training/recipes.py`). **Guess first:** which loss rises with dropout, which falls?
 
 # %% tags=["plumbing"]
-corpus = EnglishFrench(longest=10)
-pairs = corpus.take(24_000)
-test = corpus.take(200, "test")
-source, target = corpus.vocabularies()
-known = collate(pairs[:200], source, target)
-exam = collate(test, source, target)
-config = Config(words=len(target), source_words=len(source))
+recipes = json.loads(assets.find("data/recipes.json").read_text())
 
 
-def with_holes(on_weights, on_sublayers):
-    """Train on few sentences; the losses on the way, and at the end."""
-    seed(0)
-    model = Transformer(config)
-    for module in model.modules():
-        if isinstance(module, MultiHead):
-            module.dropout = on_weights
-        elif isinstance(module, AddNorm):
-            module.dropout = on_sublayers
-    losses = lambda m: {"known": float(m.loss(known)), "new": float(m.loss(exam))}  # noqa: E731  # fmt: skip
-    history = training.fit(
-        model,
-        batches(pairs[:2000], source, target, size=32, seed=0),
-        steps=800,
-        descent=Descent(lr=4e-3),
-        listeners=(training.Evaluate(losses, every=50),),
-    )
-    found = {"curve": history.scores, **losses(model)}
-    found["translator"] = Translator(model, source, target)
-    found["bleu"] = found["translator"].bleu(test)
-    with torch.no_grad():
-        found["forgot"] = float(model.train().loss(exam))
-    return found
+def recorded(kind, name, key):
+    """What was measured, one row per seed."""
+    runs = [r for r in recipes if (r["kind"], r["name"]) == (kind, name)]
+    return torch.tensor([run[key] for run in runs], dtype=torch.float)
 
 
-HOLES = {"nothing": (0, 0), "weights": (0.2, 0), "sublayers": (0, 0.2), "both": (0.2, 0.2)}  # fmt: skip
-holes = {name: with_holes(*shares) for name, shares in HOLES.items()}
+def spread(values, digits=1):
+    """The mean, and the lowest and highest seed."""
+    low, high = values.min(), values.max()
+    return f"{values.mean():.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
+
+
+HOLES = ("nothing", "weights", "sublayers", "both")
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Dropout: two thousand sentences, holes in …
 
-# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
-fig, ax = plt.subplots(figsize=(8, 3.3))
-for (name, found), colour in zip(holes.items(), ("fixed context", "convolution", "attention", "transformer")):  # fmt: skip
-    steps = [point["step"] for point in found["curve"]]
-    for side, style in (("known", ":"), ("new", "-")):
-        loss = [point[side] for point in found["curve"]]
-        ax.plot(steps, loss, style, color=palette.colour(colour))
-    ax.plot([], [], color=palette.colour(colour), label=name)
+# %% tags=["fragment", "hide-input"]
+fig, ax = plt.subplots(figsize=(8, 3.1))
+for name, colour in zip(HOLES, ("fixed context", "convolution", "attention", "transformer")):  # fmt: skip
+    steps, ink = recorded("dropout", name, "steps")[0], palette.colour(colour)
+    for side, style in (("known", ":"), ("exam", "-")):
+        loss = recorded("dropout", name, side)  # (seeds, points)
+        ax.plot(steps, loss.mean(0), style, color=ink)
+        ax.fill_between(steps, loss.amin(0), loss.amax(0), color=ink, alpha=0.15, lw=0)  # fmt: skip
+    ax.plot([], [], color=ink, label=name)
 ax.plot([], [], ":", color="grey", label="trained on")
 ax.set(yscale="log", xlabel="step", ylabel="loss (nats)", xlim=(0, 1010))
 ax.legend(loc="upper right", title="holes in")
 figures.show(
     fig,
     alt="Loss while learning from 2,000 sentences, with holes in nothing, in weights, in sublayers and in both: on sentences it is trained on, and on new ones.",
-    caption="Solid: new sentences. Dotted: sentences it was trained on. One seed.",
+    caption="Solid: new sentences. Dotted: sentences it was trained on. Bands: three seeds.",
 )
 
-# %% tags=["hide-input", "nbval-ignore-output"]
-print("holes in     trained on     new    new, eval() forgotten   BLEU")
-for name, f in holes.items():
-    print(f"{name:12}{f['known']:11.3f}{f['new']:8.3f}{f['forgot']:24.3f}{f['bleu']:7.1f}")  # fmt: skip
+# %% tags=["hide-input"]
+print("holes in   trained on        new               eval() forgotten  BLEU")
+for name in HOLES:
+    ends = [
+        recorded("dropout", name, key)[:, -1] for key in ("known", "exam")
+    ]
+    ends.append(recorded("dropout", name, "forgot"))
+    line = "".join(f"{spread(one, 2):18}" for one in ends)
+    print(f"{name:11}{line}{spread(recorded('dropout', name, 'bleu'))}")
 
 # %% tags=["held"]
-for name in ("weights", "sublayers", "both"):
-    assert holes[name]["known"] > holes["nothing"]["known"], holes
-    assert holes[name]["forgot"] > holes[name]["new"] + 0.03, holes
-assert holes["weights"]["new"] < holes["nothing"]["new"], holes
+known, new, forgot, words_right = (
+    {
+        name: recorded("dropout", name, key).view(3, -1)[:, -1]
+        for name in HOLES
+    }
+    for key in ("known", "exam", "forgot", "bleu")
+)
+for name in HOLES[1:]:
+    assert known[name].min() > known["nothing"].max(), known
+    assert (forgot[name] > new[name] + 0.05).all(), (forgot, new)
+    assert words_right[name].min() < words_right["nothing"].max(), words_right
+assert new["weights"].max() < new["nothing"].min() - 0.05, new
+for name in ("sublayers", "both"):
+    assert new[name].max() > new["nothing"].min(), new
+    assert words_right[name].mean() < words_right["nothing"].mean(), (
+        words_right
+    )
 
 # %% [markdown]
-# Holes make learning by heart harder: the loss on trained sentences rises in every row. On new sentences those in the weights lower the loss, those in the sublayers do not, and BLEU hardly gains: 800 steps are few, and this is one seed, so do not build on a point or two. One column is plain: whoever forgets `eval()` pays.
+# Holes make learning by heart harder: the loss on trained sentences rises in every row, and with every seed. On new sentences, holes in the weights lower the loss, and the three seeds lie apart from the three without. Holes in the sublayers do not lower it, and there the mean BLEU falls. No row gains BLEU beyond the spread of its seeds. 800 steps are few, and other shares were not tried. Wherever there are holes, forgetting `eval()` costs.
 
 # %% [markdown]
 # ### The encoder block
@@ -697,7 +705,7 @@ for norm, wrap in (("pre", pre_norm), ("post", post_norm)):
     torch.testing.assert_close(our_encoder_block(x, block, wrap), block(x))
 
 # %% [markdown]
-# The paper's is `post_norm`: it normalises *after* the addition. GPT and BERT still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and GPT-3 normalise before. What does it change? Eight blocks, the same start, Adam, letters of Shakespeare. Post-norm runs twice: at full rate from the first step, and with a **warm-up**, the rate climbing during the first half. **Guess first:** who learns?
+# The paper's is `post_norm`: it normalises *after* the addition. GPT and BERT still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and GPT-3 normalise before. What does it change? Eight blocks, the same start, Adam, letters of Shakespeare. Post-norm runs twice: at full rate from the first step, and with a **warm-up**, the rate climbing during the first half. **Guess first:** which of the three learn? (One seed.)
 
 # %% tags=["plumbing"]
 WAYS = {
@@ -733,7 +741,7 @@ ax.legend(loc="lower left")
 figures.show(
     fig,
     alt="Training loss of three models. Post-norm stays at the entropy of single letters, post-norm with a warm-up falls late, pre-norm falls from the start.",
-    caption="One seed, eight blocks. Dotted: what one gets by knowing how frequent each letter is.",
+    caption="Eight blocks, one seed. Dotted: what one gets by knowing how frequent each letter is.",
 )
 
 # %% tags=["held"]
@@ -743,7 +751,7 @@ assert last["post-norm"] - last["post-norm, warm-up"] >= 0.2, last
 assert last["post-norm"] - last["pre-norm"] >= 0.5, last
 
 # %% [markdown] tags=["notes"]
-# Post-norm is stuck at the entropy of single letters. With a warm-up it does train: that is why the paper has one. Xiong et al. 2020 explain it by the gradients at the start.
+# Post-norm is stuck at the entropy of single letters. With a warm-up, which the paper has too, it does train. Xiong et al. 2020 explain it by the gradients at the start.
 
 # %% [markdown]
 # Post-norm learns how frequent each letter is and no more. Starting with tiny steps saves it here; [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) show that at the start post-norm has large gradients near the output, and pre-norm does not. We use pre-norm from here on; `norm="post"` is one switch away.
@@ -751,7 +759,7 @@ assert last["post-norm"] - last["pre-norm"] >= 0.5, last
 # %% [markdown]
 # ### Two masks
 #
-# A batch holds sentences of several lengths, filled up with **padding**. Nobody may look at it: the mask *no pads* hides those keys. And in training the decoder has all words of the right answer in front of it, so the mask *past only* hides what comes later. `True` means *may attend*, as everywhere in this course.
+# A batch holds sentences of several lengths, filled up with **padding**. No word may attend to it: the mask *no pads* hides those keys. In training the decoder also has the whole right answer in front of it, so the mask *past only* hides what comes later. `True` means *may attend*, as everywhere in this course.
 
 # %% tags=["slide", "hide-input"]
 ids = torch.tensor([[5, 8, 6, 7, 9], [4, 9, 3, PAD, PAD]])
@@ -764,15 +772,15 @@ pictures = {
     "both": past * real,
 }
 names = ["we", "eat", "bread", "pad", "pad"]
-fig, axes = plt.subplots(1, 3, figsize=(8, 2.9))
+fig, axes = plt.subplots(1, 3, figsize=(8, 2.6))
 for ax, (title, values) in zip(axes, pictures.items()):
     figures.heatmap(ax, values, rows=names, columns=names, title=title, digits=0)  # fmt: skip
     ax.set(xlabel="", ylabel="")
-axes[0].set_ylabel("who looks")
+axes[0].set_ylabel("query")
 figures.show(
     fig,
     alt="Three masks for a sentence of three words and two pads. No pads: the last two columns are 0. Past only: a lower triangle. Both: a triangle without the last two columns.",
-    caption="Row looks at column; 1 is allowed. Exercise 6.1 builds the right one.",
+    caption="Row: query, column: key. 1: may attend. Exercise 6.1 builds the right-hand one.",
 )
 
 # %% [markdown]
@@ -822,10 +830,16 @@ print(f"the last word changed, the words before it moved by {moved:.1f}")
 
 # %% [markdown]
 # ### N copies that share nothing
-#
+
+# %% tags=["hide-input"]
+machine(
+    "copies", caption="Each frame stands for N blocks, one after the other."
+)
+
+# %% [markdown]
 # A stack is $N$ blocks of the same kind, each with weights of its own. A trap lies in the code: `[block] * 6` is six names for *one* block. It runs, it even learns. Count the parameters.
 
-# %%
+# %% tags=["hide-input"]
 block = EncoderBlock(E, heads=4, hidden=4 * E)
 count = lambda m: sum(p.numel() for p in m.parameters())  # noqa: E731
 print(f"one block:                   {count(block):9,}")
@@ -833,9 +847,9 @@ print(f"[block] * 6:                 {count(nn.ModuleList([block] * 6)):9,}")
 copies = nn.ModuleList(copy.deepcopy(block) for _ in range(6))
 print(f"six copies:                  {count(copies):9,}")
 fresh = nn.ModuleList(EncoderBlock(E, 4, 4 * E) for _ in range(6))
-alike = (copies[0].feed_forward.wide.weight == copies[5].feed_forward.wide.weight).all()  # fmt: skip
 print(f"six new ones:                {count(fresh):9,}")
-print("do the six copies start as equals?", "yes" if alike else "no")
+first, last = (copies[i].feed_forward.wide.weight for i in (0, 5))
+print("do the six copies start as equals?", "yes" if first.equal(last) else "no")  # fmt: skip
 
 # %% [markdown]
 # `deepcopy` makes six blocks, but with six equal starts; a new one for each $i$, as the library does, starts them apart.
@@ -901,12 +915,12 @@ for norm in ("pre", "post"):
     torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)
     print(f"{norm}-norm: equal to torch.nn.Transformer")
 
-# %% [markdown]
-# ### The start
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: how the weights start
 #
 # Matrices start as in [Glorot & Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html), also called Xavier: uniform within $\pm\sqrt{6 / (\text{in} + \text{out})}$, so that signals keep their size on the way through. Does it matter, with LayerNorm everywhere? Eight blocks on letters once more, one seed, the same rate: Xavier against a start that is too large and one that is too small. **Guess first:** which is worst?
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "deeper"]
 STARTS = {"Xavier": None, "too large: 1": 1.0, "too small: 0.01": 0.01}
 started = {}
 for name, size in STARTS.items():
@@ -921,7 +935,7 @@ for name, size in STARTS.items():
         descent=Descent(lr=2e-3, schedule=training.constant, clip=None),
     ).losses
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+# %% tags=["slide", "hide-input", "nbval-ignore-output", "deeper"]
 fig, ax = plt.subplots(figsize=(8, 2.9))
 for name, mark, colour in zip(STARTS, ("o-", "s--", "^:"), ("transformer", "fixed context", "attention")):  # fmt: skip
     smooth = torch.tensor(started[name]).unfold(0, 20, 20).mean(-1)
@@ -934,7 +948,7 @@ figures.show(
     caption="Normal numbers of that spread instead of Xavier's bounds; everything else is the same.",
 )
 
-# %% tags=["held"]
+# %% tags=["held", "deeper"]
 ends = {name: sum(one[-20:]) / 20 for name, one in started.items()}
 assert (
     ends["Xavier"] + 0.1 < ends["too small: 0.01"] < ends["too large: 1"]
@@ -943,12 +957,21 @@ assert (
 # %% [markdown]
 # ## 5 · At work
 #
-# ### Batches of like length
+# The corpus of chapters 1 and 2: English sentences of 3 to 10 words with French translations and gold alignments. They are split by *structure*, so test sentences are built in ways never trained on. Batches hold sentences of like length; what padding is left is masked, and the loss skips it.
+
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: batches of like length
 #
-# The corpus of chapters 1 and 2: English sentences of 3 to 10 words, French, gold alignments. They are split by *structure*, so test sentences are built in ways never trained on. A batch is a rectangle, and its shorter sentences are padded. **Guess first:** how much of it is padding if the sentences come as they are?
+# A batch is a rectangle, and its shorter sentences are padded. **Guess first:** how much of it is padding if the sentences come as they are?
 
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "deeper"]
+corpus = EnglishFrench(longest=10)
+pairs = corpus.take(24_000)
+test = corpus.take(200, "test")
+source, target = corpus.vocabularies()
+
+
 def padded_share(chosen):
     """Which share of the source ids is padding, in batches of 32."""
     rows = [chosen[i : i + 32] for i in range(0, 3200, 32)]
@@ -961,9 +984,10 @@ by_length = sorted(pairs[:3200], key=lambda pair: len(pair.source))
 print(f"padding, as they come: {padded_share(pairs):.0%}")
 print(f"padding, sorted by length: {padded_share(by_length):.1%}")
 
+# %% [markdown] tags=["deeper"]
+# So `batches` sorts by length. In the decoder the mask *past only* already hides the pads, because they stand at the end.
+
 # %% [markdown]
-# So `batches` sorts by length. What is left is masked, and the loss skips it. In the decoder the mask *past only* already hides the pads, because they stand at the end.
-#
 # ### Train
 #
 # Width 64, 4 heads, 2 + 2 blocks, no dropout (it sees each of 24,000 sentences two or three times), about half a minute on one core.
@@ -984,105 +1008,136 @@ print(f"{history.seconds:.0f} CPU seconds, BLEU {bleu:.1f}")
 # %% tags=["held"]
 assert bleu >= 96, bleu
 
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: the cockpit
+#
+# A learning rate is a guess until you have seen one that is too high. The cell trains one short run; then, in a notebook, the controls are yours: *Start* trains a new model with what they say, *Stop* keeps it as it is (`pilot.model`). **Guess first:** at ten times the rate, does the loss still fall? And with a quarter of the width?
+
+# %% tags=["hide-input", "nbval-ignore-output", "deeper"]
+pilot = training.cockpit(
+    lambda width: Transformer(replace(config, width=width)),
+    lambda: batches(pairs, source, target, size=32, seed=0),
+    sizes={"width 64": 64, "width 16": 16, "width 128": 128},
+    lr=4e-3,
+    steps=300,
+    sample=lambda model: " ".join(
+        Translator(model, source, target).translate([test[0].source])[0]
+    ),
+)
+
+# %% tags=["held", "deeper"]
+assert pilot.history.steps == 300
+assert pilot.history.smooth() < 0.5 * pilot.history.losses[0]
+
 # %% [markdown]
 # ### Never quite sure: label smoothing
-#
+
+# %% tags=["hide-input"]
+machine("smoothing", caption="Smoothing changes the truth that the loss compares with.")  # fmt: skip
+
+# %% [markdown]
 # Cross-entropy wants $p = 1$ for the right word, which needs infinite scores. **Label smoothing** asks for $1 - \varepsilon$ on the right word and shares $\varepsilon$ among all ([Szegedy et al. 2016](https://arxiv.org/abs/1512.00567)). Three bare scores, trained with it, end at a probability below 1:
 
 # %% tags=["plumbing"]
 for epsilon in (0.0, 0.1):
-    z = torch.zeros(1, 1, 3, requires_grad=True)
-    optimiser = torch.optim.Adam([z], lr=0.1)
-    for _ in range(400):
-        loss = cross_entropy(z, torch.tensor([[1]]), epsilon)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    p = z.softmax(-1)[0, 0].detach()
+    scores = nn.ParameterList([torch.zeros(1, 1, 3)])
+    training.fit(
+        scores,
+        [torch.tensor([[1]])] * 400,  # the right word, again and again
+        steps=400,
+        loss=lambda word, z=scores[0], e=epsilon: cross_entropy(z, word, e),
+        descent=replace(PLAIN, lr=0.1),
+        listeners=(),
+    )
+    p = scores[0].softmax(-1)[0, 0].detach()
     print(f"ε = {epsilon}: right word {p[1]:.2f}, another {p[0]:.2f}")
 
 # %% [markdown]
-# Now the translator: once more from the same start, with the paper's ε = 0.1. A model is **calibrated** if it is right as often as it says. **Guess first:** is it better calibrated with smoothing or without?
-
-# %% tags=["plumbing"]
-seed(0)
-soft = Translator(Transformer(config), source, target)
-training.fit(
-    soft.model,
-    batches(pairs, source, target, size=32, seed=0),
-    loss=lambda batch: soft.model.loss(batch, label_smoothing=0.1),
-    steps=2000,
-    descent=Descent(lr=4e-3),
-)
-
-
-@torch.no_grad()
-def certainty(translator):
-    """Probability of the likeliest word, and whether it was right: (words,)."""
-    logits = translator.model(exam)
-    real = exam.target_out != PAD
-    sure, word = logits.softmax(-1)[real].max(-1)
-    return sure, word == exam.target_out[real]
-
+# Now the translator with the paper's ε = 0.1, beside the same without it, three seeds each (recorded). A model is **calibrated** if it is right as often as it says. **Guess first:** is it better calibrated with smoothing or without?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Label smoothing: how sure is it, how often right?
 
-# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
-TWO = {"ε = 0": (french, "transformer"), "ε = 0.1": (soft, "attention")}
+# %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(8, 2.9))
-for name, (translator, colour) in TWO.items():
-    sure, right = certainty(translator)
-    ax.hist(sure.tolist(), bins=50, range=(0.5, 1), alpha=0.75, color=palette.colour(colour), label=f"{name}: right {right.float().mean():.1%}")  # fmt: skip
+edges = torch.linspace(0.5, 1, 26)
+for name, colour in (("0", "transformer"), ("0.1", "attention")):
+    count_ = recorded("smoothing", name, "histogram").mean(0)
+    right = recorded("smoothing", name, "right")
+    ax.stairs(count_, edges, fill=True, alpha=0.75, color=palette.colour(colour), label=f"ε = {name}: right {right.mean():.1%}")  # fmt: skip
 ax.set(xlabel="probability of the likeliest word", ylabel="words")
 ax.legend(loc="upper left")
 figures.show(
     fig,
     alt="Histograms of the probability of the likeliest word on the test. Without smoothing nearly all lie at 1, with smoothing at about 0.9.",
-    caption="All words of 200 test sentences, with the right words before them given.",
+    caption="All words of 200 test sentences, with the right words before them given. Mean of three seeds.",
 )
 
-# %% tags=["hide-input", "nbval-ignore-output"]
-print("           BLEU    loss   mean p   right")
-for name, (translator, _) in TWO.items():
-    sure, right = certainty(translator)
-    loss = float(translator.model.loss(exam))
-    print(f"{name:8}{translator.bleu(test):7.1f}{loss:8.3f}{sure.mean():9.3f}{right.float().mean():8.3f}")  # fmt: skip
+# %% tags=["hide-input"]
+print("ε     BLEU              loss              mean p            right")
+for name in ("0", "0.1"):
+    keys = {"bleu": 1, "loss": 2, "sure": 2, "right": 3}  # digits
+    shown = [f"{spread(recorded('smoothing', name, k), n):18}" for k, n in keys.items()]  # fmt: skip
+    print(f"{name:6}" + "".join(shown).rstrip())
 
 # %% tags=["held"]
-(sure, right), (soft_sure, soft_right) = certainty(french), certainty(soft)
-assert soft_right.float().mean() - soft_sure.mean() > 0.05
-assert abs(right.float().mean() - sure.mean()) < 0.03
-assert soft.model.loss(exam) > french.model.loss(exam)
+hard, soft = (
+    {key: recorded("smoothing", name, key) for key in ("bleu", "loss", "sure", "right")}
+    for name in ("0", "0.1")
+)  # fmt: skip
+assert (soft["right"] - soft["sure"] > 0.05).all(), soft
+assert ((hard["right"] - hard["sure"]).abs() < 0.03).all(), hard
+assert (soft["loss"] > hard["loss"]).all(), (soft, hard)
+assert (soft["right"].mean() - hard["right"].mean()).abs() < 0.005
+assert soft["bleu"].mean() < hard["bleu"].max(), (soft, hard)
 
 # %% [markdown]
-# With smoothing the model is right as often, but it says so less: it was told never to be quite sure, and on a grammar where nearly every word *is* sure that makes it too modest. Its loss without smoothing is higher for the same reason. The paper reports the same trade on real sentences, a worse perplexity for a better BLEU; on ours there is no gain in BLEU to be seen. (One seed.)
+# With smoothing the model is right as often, but it says so less: it was told never to be quite sure, and on a grammar where nearly every word *is* sure that makes it too modest, with all three seeds. Its loss, measured without smoothing, is higher for the same reason. The paper reports a similar trade on real sentences, a worse perplexity for a better BLEU; on ours there is no gain in BLEU to be seen.
 
 # %% [markdown]
 # ### Say it: greedy, beam, dice
 #
-# The model gives a distribution over the next word; `decoding.py` (chapter 1) turns it into a sentence. **Greedy** takes the likeliest word. **Beam search** keeps several beginnings. Both on the 200 test sentences, with your model and with the weaker one that saw 2,000 sentences (no dropout):
+# The model gives a distribution over the next word; `decoding.py` (chapter 1) turns it into a sentence. **Greedy** takes the likeliest word. **Beam search** keeps several beginnings. Both on the 200 test sentences, with your model and with a weaker one that saw 2,000 sentences only (no dropout):
+
+# %% tags=["plumbing"]
+seed(0)
+weaker = Translator(Transformer(config), source, target)
+few = training.fit(
+    weaker.model,
+    batches(pairs[:2000], source, target, size=32, seed=0),
+    steps=800,
+    descent=Descent(lr=4e-3),
+)
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 english, gold = [p.source for p in test], [p.target for p in test]
 print("            24,000 sentences         2,000 sentences")
 print("          BLEU  right  changed     BLEU  right  changed")
-greedy = {}
+greedy, beams = {}, {}
 for width in (1, 2, 4, 8):
     line = "greedy " if width == 1 else f"beam {width} "
-    for model in (french, holes["nothing"]["translator"]):
+    for model in (french, weaker):
         said = model.translate(english, beam=width)
         plain = greedy.setdefault(id(model), said)
         changed = sum(a != b for a, b in zip(plain, said))
+        beams[model is french, width] = metrics.bleu(said, gold), metrics.exact(said, gold), changed  # fmt: skip
         line += f"{metrics.bleu(said, gold):7.1f}{metrics.exact(said, gold):7.0%}{changed:9d}  "  # fmt: skip
     print(line)
 
+# %% tags=["held"]
+assert all(beams[True, width][2] <= 4 for width in (2, 4, 8)), beams
+assert abs(beams[True, 8][0] - beams[True, 1][0]) < 0.6, beams
+for width in (4, 8):
+    assert 8 <= beams[False, width][2] <= 45, beams
+    assert -0.5 < beams[False, width][0] - beams[False, 1][0] < 3, beams
+    assert abs(beams[False, width][1] - beams[False, 1][1]) <= 0.03, beams
+
 # %% [markdown]
-# Your model is so sure of each word that a wider beam changes one sentence in 200, for nothing. The weaker one has more to choose from: one sentence in nine changes, BLEU gains about a point, and the share of right sentences stays where it was.
+# Your model is so sure of each word that a wider beam changes hardly a sentence in 200, for nothing. The weaker one has more to choose from: about one sentence in nine changes, BLEU gains about a point, and the share of right sentences stays where it was. (One seed.)
 #
 # Writing word by word would redo the whole past at each step. The **KV cache** keeps the keys and values of what was read, so a step projects one new word only; `model.step` works like that, and exercise 6.7, in the GPU notebook, builds it.
 #
-# **Dice** draw the next word. Three knobs tame them: temperature, **top-k** (only the k likeliest) and **top-p** (the smallest set with probability p, [Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). Here are the next words of the weaker model.
+# **Sampling** draws the next word by its probability. Three knobs tame the dice: temperature, **top-k** (only the k likeliest) and **top-p** (the smallest set with probability p, [Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). Here are the next words of the weaker model.
 #
 # - Draw 50 at temperature 1. Then at 4.
 # - At temperature 4, cut with top-p 0.8. **Before you switch the beginning:** where are more words kept?
@@ -1093,7 +1148,7 @@ BEGINNINGS = [
     ("you find him today", ""),
     ("the green key is under my chair", "la clé"),
 ]
-weaker, rows = holes["nothing"]["translator"], []
+rows = []
 with torch.no_grad():
     for english, begun in BEGINNINGS:
         state, _ = weaker.start([english.split()])
@@ -1113,12 +1168,12 @@ TokenSampler(
 # %% [markdown] tags=["notes"]
 # A translator is nearly sure of every word, so dice only do harm here. Where there are many good ways to go on, they are the point: chapter 7.
 
-# %% [markdown]
-# ### Which head aligns?
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: which head aligns?
 #
 # Chapter 2 measured how well attention agrees with the gold alignments (AER, 0 is perfect). Here there are 2 × 4 cross-attention heads, and nobody told them to align. Choose the best on validation sentences, then measure it on the test.
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "deeper"]
 valid = corpus.take(200, "valid")
 maps = cross_maps(french.model, collate(valid, source, target))
 
@@ -1139,14 +1194,14 @@ best = divmod(int(errors.argmin()), 4)
 french.model.config = replace(config, alignment_head=best)
 transformer_aer = french.aer(test)
 
-# %% [markdown] tags=["slide", "slides-only"]
-# ## Eight heads that nobody told to align
+# %% [markdown] tags=["slide", "slides-only", "deeper"]
+# **Eight heads that nobody told to align**
 
-# %% tags=["hide-input", "fragment", "nbval-ignore-output"]
+# %% tags=["hide-input", "fragment", "nbval-ignore-output", "deeper"]
 pair = next(p for p in test if 6 <= len(p.source) <= 8)
 look = cross_maps(french.model, collate([pair], source, target))[0]
 rows, columns = [*pair.target, "end"], [*pair.source, "end"]
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.8))
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.4))
 worst = divmod(int(errors.argmax()), 4)
 for ax, (layer, head), name in zip(axes, (best, worst), ("best", "worst")):
     figures.heatmap(
@@ -1160,7 +1215,7 @@ figures.show(
 )
 print(f"the best head, on the test: AER {transformer_aer:.3f}")
 
-# %% tags=["held"]
+# %% tags=["held", "deeper"]
 assert transformer_aer <= 0.25, transformer_aer
 assert errors.max() >= 1.5 * errors.min(), errors
 
@@ -1211,53 +1266,49 @@ assert shipped_aer <= 0.05, shipped_aer
 # %% [markdown]
 # ### The table
 #
-# The same sentences, the same 2,000 steps, one seed: one fixed context (chapter 1), attention (chapter 2), and the Transformer. The recurrent ones have chapter 2's sizes; RNNsearch is also asked to give every word its weight, as there; the Transformer is asked nothing.
-
-# %% tags=["plumbing"]
-table = {}
-for name, kind in (("RNN, fixed context", "none"), ("RNNsearch", "additive")):
-    seed(0)
-    sizes = seq2seq.Config(
-        source_words=len(source), target_words=len(target),
-        kind=kind, hidden=96,
-    )  # fmt: skip
-    rnn = Translator(Seq2Seq(sizes), source, target)
-    even = with_even_looks(rnn.model, 0.15) if kind != "none" else None
-    done = training.fit(
-        rnn.model,
-        batches(pairs, source, target, size=32, seed=0),
-        loss=even,
-        steps=2000,
-        descent=Descent(lr=4e-3),
-    )
-    aer = f"{rnn.aer(test):.2f}" if kind != "none" else "–"
-    table[name] = (rnn.bleu(test), aer, done.seconds, count(rnn.model))
-table["Transformer"] = (
-    bleu, f"{transformer_aer:.2f}", history.seconds, count(french.model),
-)  # fmt: skip
+# The same sentences, the same 2,000 steps, three seeds (recorded): one fixed context (chapter 1), attention (chapter 2), and the Transformer. The recurrent ones have chapter 2's sizes. RNNsearch is also asked to give every word its weight, as there; the Transformer is not.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three machines, the same sentences, the same steps
 
-# %% tags=["hide-input", "fragment", "nbval-ignore-output"]
-print(f"{'':20}{'BLEU':>5}{'AER':>7}{'CPU s':>7}{'numbers':>9}")
-for name, (score, aer, seconds, size) in table.items():
-    print(f"{name:20}{score:5.1f}{aer:>7}{seconds:7.0f}{size:9,}")
+# %% tags=["hide-input", "fragment"]
+ROWS = {
+    "RNN, fixed context": ("machine", "RNN, fixed context"),
+    "RNNsearch": ("machine", "RNNsearch"),
+    "Transformer": ("smoothing", "0"),
+}
+print(f"{'':20}{'BLEU':20}{'AER':20}{'CPU s':>5}{'numbers':>9}")
+for name, which in ROWS.items():
+    aer = spread(recorded(*which, "aer"), 2) if "fixed" not in name else "–"
+    seconds, size = (recorded(*which, key).mean() for key in ("seconds", "parameters"))  # fmt: skip
+    print(f"{name:20}{spread(recorded(*which, 'bleu')):20}{aer:20}{seconds:5.0f}{int(size):9,}")  # fmt: skip
 
 # %% tags=["held"]
-fixed, search = table["RNN, fixed context"], table["RNNsearch"]
-assert min(bleu, search[0]) - fixed[0] >= 15, table
-assert float(search[1]) < transformer_aer, table
+fixed, search, ours_ = (recorded(*which, "bleu") for which in ROWS.values())
+assert min(search.min(), ours_.min()) - fixed.max() >= 15, (
+    fixed,
+    search,
+    ours_,
+)
+assert (search.mean() - ours_.mean()).abs() < 5, (search, ours_)
+assert recorded("machine", "RNNsearch", "aer").max() < recorded("smoothing", "0", "aer").min()  # fmt: skip
+assert count(french.model) == recorded("smoothing", "0", "parameters")[0]
+spent = [recorded(*which, "seconds").mean() for which in ROWS.values()]
+assert spent[2] > 0.85 * max(spent[:2]), spent
 
 # %% [markdown]
-# Attention is what beats the fixed context, and RNNsearch has it, too: on this little grammar it is close to the Transformer. Its alignment agrees better with the gold one: it was asked for it, the Transformer's heads were not. Nor is the Transformer much faster: its idea is that **no word waits for another** within a layer, and one core has nobody to share that work with. The paper's own table is in chapter 7; real hardware is the [GPU exercise](gpu_06_base_model.ipynb).
+# The two with attention beat the fixed context by far, with every seed. On this little grammar RNNsearch comes within two points of the Transformer; their seeds lie apart. Its weights agree better with the gold alignments, but it was asked for that ([chapter 2](02_bahdanau.ipynb) measures what asking is worth) and the Transformer's heads were not: the AER column does not compare the machines. Nor is the Transformer faster here, by CPU seconds. Its idea is that **no word waits for another** within a layer, and one core has nobody to share that work with. The paper's own table is in chapter 7; real hardware is the [GPU exercise](gpu_06_base_model.ipynb).
 
 # %% [markdown]
 # ## 6 · Misconceptions
 #
 # ### "Decoder layer 1 reads encoder layer 1, layer 2 reads layer 2"
-#
-# Many drawings put the two stacks side by side, with arrows between equal floors. Which is true of a Transformer? Take away the *last* encoder block's say: set its weights to 0, so that it adds nothing. A first decoder block that reads the first encoder block cannot notice. We try your translator, and a copy of it rewired as in the drawing: `Rewired(config, reads=[0, 1])` lets decoder block $i$ read encoder block `reads[i]`.
+
+# %% tags=["hide-input"]
+machine("wiring", caption="What leaves the encoder is the last block's output, normed. All decoder blocks read it.")  # fmt: skip
+
+# %% [markdown]
+# Many drawings put the two stacks side by side, with arrows between equal floors. Which is true of a Transformer? Silence the *last* encoder block: set its weights to 0, so that it adds nothing. A first decoder block that reads the first encoder block cannot notice. We try your translator, and a copy of it rewired as in the drawing: `Rewired(config, reads=[0, 1])` lets decoder block $i$ read encoder block `reads[i]`.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## “Decoder block 1 reads encoder block 1”
@@ -1290,7 +1341,7 @@ assert as_built >= 0.05, (as_built, as_drawn)
 assert as_drawn == 0, (as_built, as_drawn)
 
 # %% [markdown]
-# So the drawing is wrong about the Transformer: the first decoder block does read the *last* encoder block. It does not follow that the drawing would be a bad machine. That is another question, and it has an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch with the same steps and sentences, three seeds (recorded by `training/wiring.py`). And the right one, rewired *after* its training.
+# So the drawing is wrong about the Transformer: the first decoder block does read the *last* encoder block. Would it be a bad machine? That needs an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch with the same steps and sentences, three seeds (recorded by `training/wiring.py`). And the right one, rewired *after* its training.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three wirings, trained alike
@@ -1303,11 +1354,11 @@ WIRED = {
     "floor by floor, rewired after": ("last", "floor by floor"),
     "all read the first, rewired after": ("last", "first"),
 }
-recorded = json.loads(assets.find("data/wiring.json").read_text())
+wired = json.loads(assets.find("data/wiring.json").read_text())
 points = {
     name: [
         r["rewired"][later] if later else r
-        for r in recorded
+        for r in wired
         if r["kind"] == kind
     ]
     for name, (kind, later) in WIRED.items()
@@ -1321,7 +1372,7 @@ figures.show(
     fig,
     alt="BLEU of five ways to wire a Transformer of four and four blocks, three seeds each. The three that were trained in their wiring lie together between 97 and 99.5; "
     "rewired afterwards, floor by floor loses up to a point, and all reading the first block loses four to six.",
-    caption="Green: trained in this wiring. Red: trained in the right one, rewired afterwards.",
+    caption="Green: trained in this wiring. Orange: trained in the right one, rewired afterwards.",
 )
 
 # %% tags=["held"]
@@ -1330,13 +1381,15 @@ means = [sum(r["bleu"] for r in rows) / 3 for rows in trained]
 assert max(means) - min(means) < 1.5, means
 assert means[0] == min(means), means
 drops = [a["bleu"] - b["bleu"] for a, b in zip(points["all read the last block"], points["all read the first, rewired after"])]  # fmt: skip
-assert min(drops) > 3, drops
+assert 3.5 < min(drops) <= max(drops) < 6.5, drops
+drops = [a["bleu"] - b["bleu"] for a, b in zip(points["all read the last block"], points["floor by floor, rewired after"])]  # fmt: skip
+assert max(drops) < 1.2, drops
 
 # %% [markdown] tags=["notes"]
 # The sober ending: the drawing is wrong about the Transformer, and on this grammar the machine of the drawing would work as well. Do not claim more.
 
 # %% [markdown]
-# What do the numbers allow? A trained Transformer uses its wiring: let all decoder blocks read the first encoder block afterwards, and it loses 4 to 6 points; floor by floor it loses at most one: there its last decoder block still reads the last encoder block. But trained from scratch, the wrong wirings are no worse here; the right one even has the lowest mean of the three, by less than a point, and the three ranges overlap. (*All read the first* leaves three encoder blocks unused: it is really a 1 + 4 model.) On this easy grammar one encoder block is enough. Nothing here says which wiring is better on real sentences.
+# What do the numbers allow? A trained Transformer uses its wiring: let all decoder blocks read the first encoder block afterwards, and it loses 4 to 6 points; floor by floor it loses about one at most: there its last decoder block still reads the last encoder block. But trained from scratch, the wrong wirings are no worse here; the right one even has the lowest mean of the three, by less than a point, and the three ranges overlap. (*All read the first* leaves three encoder blocks unused: it is really a 1 + 4 model.) On this easy grammar one encoder block is enough. Nothing here says which wiring is better on real sentences.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1645,7 +1698,7 @@ Quiz(
             "choices": [
                 {"text": "The model is still in training mode, and dropout makes holes", "correct": True, "why": "`eval()` switches them off."},
                 {"text": "LayerNorm depends on the batch", "why": "BatchNorm does; LayerNorm looks at one token alone."},
-                {"text": "Beam search draws dice", "why": "Beam search is deterministic."},
+                {"text": "Beam search is random", "why": "It is deterministic: the same model and sentence give the same result."},
             ],
         },
         {
@@ -1661,7 +1714,7 @@ Quiz(
     key="06",
 )  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
 # ### References
 #
 # Linked where they are used; the three to read first:

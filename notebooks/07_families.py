@@ -36,6 +36,7 @@ from attnlab.data import (
     Pair,
     Vocabulary,
     batches,
+    collate,
     in_context,
     lexicon,
     shakespeare,
@@ -69,7 +70,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # attnlab · chapter 7
 #
-# Hide a part of a text, and ask for it. The rest is size.
+# Hide a part of a text, and ask for it.
 
 # %% [markdown] tags=["notes"]
 # 60 minutes. Three families by their masks (12), pre-training and fine-tuning (10), in context and induction heads (14), scaling and emergence (14), where it all went (7), quiz (3).
@@ -209,7 +210,7 @@ assert mean_of(scratch)[0] <= commonest, scratch
 assert mean_of(scratch)[-1] >= 85, scratch
 
 # %% [markdown]
-# With a thousand labels it works. With sixteen it is worse than always saying the commonest kind: sixteen sentences can name few of the nouns. Labels are dear. Plain sentences are free, and they tell a lot about nouns: what is *read*, what is *eaten*, what *walks*. So: **how can a model learn from text alone?**
+# With a thousand labels it works. With sixteen it is worse than always saying the commonest kind: sixteen sentences can name few of the nouns. Labels cost somebody's time. Plain sentences are free, and they tell a lot about nouns: what is *read*, what is *eaten*, what *walks*. So: **how can a model learn from text alone?**
 
 # %% [markdown]
 # ## 2 · By hand
@@ -381,7 +382,7 @@ ScalingCalculator(
     count=4096,
     utilisation=0.3,
     title="What a training costs",
-    caption="6ND counts useful operations; real runs reach a part of the peak. Memory: 16 bytes a parameter for weights, gradients and Adam's two moments, without activations.",
+    caption="6ND counts useful operations; real runs reach a part of the peak. Memory: 16 bytes per parameter for weights, gradients and Adam's two moments, without activations.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -404,7 +405,7 @@ assert chips * hours == 3_768_320
 assert 0.25 < share < 0.4
 
 # %% [markdown]
-# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run did cost. (The 920 hours are quoted from the report's appendix and were not checked a second time. Others count 6.3 · 10²³ operations for Gopher: $6ND$ leaves some out, so the share is a rough one.) And it is one run; what was tried before it is not in the bill.
+# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run cost. (The report's own count is 6.31 · 10²³ operations. It includes what was computed twice to save memory, which $6ND$ leaves out; so does our share.) And it is one run: what was tried before it is not in the bill.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -437,9 +438,7 @@ with torch.no_grad():
     x = gpt.embedding(text)  # (1, L, E)
     ours = gpt.generate(gpt.stack(x, mask=triangle))  # (1, L, V)
     torch.testing.assert_close(ours, gpt(text))
-    log_p = ours[0, :-1].log_softmax(
-        -1
-    )  # (L - 1, V): no future after the last
+    log_p = ours[0, :-1].log_softmax(-1)  # (L - 1, V): the last has no next
     loss = -log_p.gather(-1, text[0, 1:, None]).mean()
     torch.testing.assert_close(loss, gpt.loss(text))
 print(f"{L - 1} questions in one text of {L} letters")
@@ -450,7 +449,7 @@ written = decoding.sample(
     gpt.step, gpt.start(prompt[:, :-1]), bos=int(prompt[0, -1]),
     max_length=140, temperature=0.7, generator=seed(1),
 )[0]  # fmt: skip
-print(f"{learned.seconds:.0f} CPU seconds, held-out loss {gpt_loss:.2f} nats a letter (knowing nothing: {math.log(65):.2f})\n")  # fmt: skip
+print(f"{learned.seconds:.0f} CPU seconds, held-out loss {gpt_loss:.2f} nats per letter (knowing nothing: {math.log(65):.2f})\n")  # fmt: skip
 print("ROMEO:\n" + "".join(letters.decode(written)))
 
 # %% tags=["held"]
@@ -537,6 +536,93 @@ assert filled >= 2 * always, (filled, always)
 
 # %% [markdown]
 # Many holes have several good answers, so 100 % is out of reach for anybody. Nobody told it what can be read; not all five guesses can be.
+#
+# ### T5: holes of any width
+#
+# A [MASK] is one word. A sentinel stands for a *run*, so the decoder must also find out how many words are missing. We hide one or two runs in every sentence, at random and anew for every batch, and train an encoder–decoder on nothing but English.
+
+
+# %% tags=["plumbing", "nbval-ignore-output"]
+gapped = Vocabulary(sorted({*source.words[4:], *corruption.SENTINELS}))
+
+
+def with_gaps(words, dice):
+    """A sentence with one or two runs hidden, and what they hid."""
+    start, run = dice.randrange(len(words)), dice.choice((1, 2, 2, 3))
+    run = min(run, len(words) - 1)
+    gone = [start <= i < start + run for i in range(len(words))]
+    apart = [i for i in range(len(words)) if not any(gone[max(0, i - 1) : i + 2])]  # fmt: skip
+    if apart and dice.random() < 0.5:
+        gone[dice.choice(apart)] = True
+    reads, tells = corruption.spans(words, gone)
+    return Pair(source=tuple(reads), target=tuple(tells))
+
+
+def gap_batches(size=64):
+    dice = random.Random(0)
+    while True:
+        chosen = [with_gaps(p.source, dice) for p in dice.sample(pairs, size)]
+        yield collate(chosen, gapped, gapped)
+
+
+seed(0)
+filler = Translator(Transformer(Config(words=len(gapped))), gapped, gapped)
+training.fit(filler.model, gap_batches(), steps=600, descent=Descent(lr=5e-3))
+dice = random.Random(9)
+gaps = [with_gaps(pair.source, dice) for pair in unseen_pairs]
+fills = filler.translate([gap.source for gap in gaps])
+
+# %% tags=["plumbing"]
+neighbours = {pair for p in pairs for pair in zip(p.source, p.source[1:])}
+
+
+def marks(words):
+    return [word for word in words if word in corruption.SENTINELS]
+
+
+def filled_in(reads, tells):
+    """The sentence with its gaps filled."""
+    runs, now = {}, None
+    for word in tells:
+        if word in corruption.SENTINELS:
+            now = runs.setdefault(word, [])
+        elif now is not None:
+            now.append(word)
+    return [w for word in reads for w in runs.get(word, [word])]
+
+
+def fits(reads, tells):
+    """Whether every two neighbours were neighbours in training, too."""
+    words = filled_in(reads, tells)
+    return all(pair in neighbours for pair in zip(words, words[1:]))  # noqa: RUF007
+
+
+any_word = random.Random(
+    3
+)  # as many words as were hidden, drawn by frequency
+drawn = [
+    [w if w in corruption.SENTINELS else any_word.choice(any_word.choice(pairs).source) for w in gap.target]
+    for gap in gaps
+]  # fmt: skip
+
+# %% tags=["hide-input", "nbval-ignore-output"]
+in_form = sum(marks(f) == marks(g.target) for f, g in zip(fills, gaps)) / len(gaps)  # fmt: skip
+as_long = sum(len(f) == len(g.target) for f, g in zip(fills, gaps)) / len(gaps)  # fmt: skip
+very_words = metrics.exact(fills, [g.target for g in gaps])
+fit_of = lambda answers: sum(fits(g.source, a) for g, a in zip(gaps, answers)) / len(gaps)  # noqa: E731  # fmt: skip
+fluent, by_chance, true_ones = fit_of(fills), fit_of(drawn), fit_of([g.target for g in gaps])  # fmt: skip
+for gap, said in list(zip(gaps, fills))[:4]:
+    print(f"{' '.join(gap.source):34} → {' '.join(said)}")
+print(f"sentinels in order: {in_form:.0%}; as many words as were hidden: {as_long:.0%}; the very words: {very_words:.0%}")  # fmt: skip
+print(f"all neighbours known: {fluent:.0%} (the hidden words: {true_ones:.0%}, random words: {by_chance:.0%})")  # fmt: skip
+
+# %% tags=["held"]
+assert in_form >= 0.95, in_form
+assert by_chance + 0.2 < fluent, (fluent, by_chance)
+assert very_words < 0.2 < as_long, (very_words, as_long)
+
+# %% [markdown]
+# The form is learned: sentinels in order, a run after each. The very words are rarely hit, since many would do. What it fills in sits well between its neighbours: compare the last line with random words. (One seed, new sentences.)
 #
 # ### T5: every task is text
 #
@@ -700,7 +786,7 @@ assert mean_of(tuned)[0] < commonest + 5, ways
 assert mean_of(scratch)[-1] > mean_of(frozen)[-1], ways
 
 # %% [markdown] tags=["notes"]
-# Labels are dear, text is cheap. Frozen features are one matrix away from an answer; fine-tuning can adapt them. Be honest about 16 labels: both are no better than always saying the commonest kind.
+# Labels are expensive, text is cheap. Frozen features are one matrix away from an answer; fine-tuning can adapt them. Be honest about 16 labels: both are no better than always saying the commonest kind.
 
 # %% [markdown]
 # Pre-training helps at all three counts, most at 128 labels. With sixteen it lifts the encoder from far below *always the commonest kind* (38 %, printed in part 1) to about as good, no more. A likely reason for the gain: words that fill the same holes get similar vectors, so labels for some nouns carry over to others. **Frozen** features are as good as fine-tuned ones with sixteen labels, and fall behind later: one matrix can only read what is already there. With a thousand labels the fresh encoder overtakes the frozen one.
@@ -807,7 +893,7 @@ assert in_context.LETTERS == 6
 #
 # ### Induction heads
 #
-# Take the simplest text in which looking up pays: random tokens, then the same again. Whoever finds the last time can go on. It takes **two heads in a row** ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895)):
+# Take the simplest text in which looking up pays: random tokens, then the same again. A model that finds where the present token stood before knows what comes next. It takes **two heads in a row** ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895)):
 #
 # 1. a *previous-token head* (chapter 5) writes into each place which token stood before it;
 # 2. an *induction head* asks for places whose note equals the present token, and copies what stands there.
@@ -949,7 +1035,7 @@ for i, n in enumerate(sizes):
         x=amounts,
         y=losses[i].mean(-1).tolist(),
         mode="markers",
-        name=f"N = {n:,}" + (" (held out)" if held else ""),
+        name=f"{n:,}" + (", held out" if held else ""),
         marker_color=inks[i % len(inks)],
         marker_symbol="diamond" if held else "circle",
         marker_size=11 if held else 7,
@@ -981,7 +1067,7 @@ fig.update_layout(
         "ticktext": [f"{d:,}" for d in amounts],
     },
     yaxis_title="held-out loss (nats)",
-    legend={"y": 1.02, "yanchor": "bottom"},
+    legend={"y": 1.02, "yanchor": "bottom", "title": {"text": "N"}},
 )
 figures.interactive(
     fig,
@@ -1039,13 +1125,14 @@ for ax, values in ((left, whole), (right_, -8 * nats)):
     ax.plot(grown, values.mean(1), "-")
     for run in values.T:  # one seed
         ax.plot(grown, run, "o", color="grey", markersize=5)
-    ax.set(xscale="log", xlabel="parameters")
+    ax.set(xscale="log", xlabel="parameters", xticks=[2e3, 1e4, 5e4], xticklabels=["2,000", "10,000", "50,000"])  # fmt: skip
+    ax.minorticks_off()
 left.set(title="All eight letters right", ylabel="share", ylim=(-0.03, 1.03))
 right_.set(title="Log-likelihood of the answer", ylabel="nats")
 figures.show(
     fig,
     alt="Left: the share of wholly right answers stays near zero for small models and then jumps. Right: the log-likelihood of the same answers rises over the whole range.",
-    caption="The same models, the same answers, two yardsticks. Dots: three seeds a size, recorded by training/emergence.py; line: their mean.",
+    caption="The same models, the same answers, two yardsticks. Dots: three seeds per size, recorded by training/emergence.py; line: their mean.",
 )
 
 # %% tags=["hide-input"]
@@ -1066,7 +1153,7 @@ assert whole.mean(1)[-1] > 0.5, whole
 # A letter right with probability p is eight letters right with about p to the eighth. A smooth p becomes a jump. Schaeffer et al. do not say that nothing ever changes abruptly (look at the induction head over *time*!), but that the yardstick must be ruled out first.
 
 # %% [markdown]
-# By the log-likelihood the mean rises with every size, from the smallest on (luck is large: one seed of 14,496 parameters is far ahead of its sisters). A letter that is right with probability $p$ makes eight letters right with about $p^8$, and a power of eight turns a steady gain into a leap (the third row of the table against the fourth; they would agree if the letters were independent). So before you call an ability emergent, look at a yardstick without a threshold. It does not follow that nothing ever comes suddenly: the induction heads above did, over training *time*.
+# By the log-likelihood the mean rises with every size, from the smallest on (chance plays a large part: one seed of 14,496 parameters is far ahead of the other two). A letter that is right with probability $p$ makes eight letters right with about $p^8$, and a power of eight turns a steady gain into a leap (the third row of the table against the fourth; they would agree if the letters were independent). So before you call an ability emergent, look at a yardstick without a threshold. It does not follow that nothing ever comes suddenly: the induction heads above did, over training *time*.
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: what the paper reported, and how the models grew
@@ -1086,7 +1173,7 @@ assert whole.mean(1)[-1] > 0.5, whole
 # | Transformer, base | 27.3 | 38.1 | 3.3 · 10¹⁸ | 3.3 · 10¹⁸ |
 # | Transformer, big | 28.4 | 41.8 | 2.3 · 10¹⁹ | 2.3 · 10¹⁹ |
 #
-# On en–de both beat all before them, ensembles included. On en–fr big is best, and base is the worst of all, at the lowest price. The paper counted hours × 8 cards × 9.5 · 10¹² operations a second:
+# On en–de both beat all before them, ensembles included. On en–fr big is best, and base is the worst of all, at the lowest price. The paper counted hours × 8 cards × 9.5 · 10¹² operations per second:
 
 # %% tags=["deeper"]
 print(f"base: {12 * 3600 * 8 * 9.5e12:.1e} (12 hours)")
@@ -1118,14 +1205,14 @@ print(f"big:  {3.5 * 24 * 3600 * 8 * 9.5e12:.1e} (3.5 days)")
 FAMOUS = {  # encoder, decoder blocks, width, heads, words, published (million), data, hardware
     "base (2017)": (6, 6, 512, 8, 37_000, 65, "4.5 M pairs", "8 × P100, 12 hours"),
     "big (2017)": (6, 6, 1024, 16, 37_000, 213, "4.5 M pairs", "8 × P100, 3.5 days"),
-    "GPT (2018)": (12, 0, 768, 12, 40_478, 117, "7,000 books", "not in the paper"),
+    "GPT (2018)": (12, 0, 768, 12, 40_478, 117, "7,000 books", "8 GPUs, a month"),
     "BERT-base (2018)": (12, 0, 768, 12, 30_522, 110, "3.3 B words", "4 Cloud TPUs, 4 days"),
     "BERT-large (2018)": (24, 0, 1024, 16, 30_522, 340, "3.3 B words", "16 Cloud TPUs, 4 days"),
-    "RoBERTa (2019)": (24, 0, 1024, 16, 50_265, 355, "160 GB", "1,024 × V100, 1 day a 100 k steps (of 500 k)"),
+    "RoBERTa (2019)": (24, 0, 1024, 16, 50_265, 355, "160 GB", "1,024 × V100, a day per 100 k of 500 k steps"),
     "XLNet-large (2019)": (24, 0, 1024, 16, 32_000, 340, "33 B pieces", "512 × TPU v3, 5.5 days"),
     "GPT-2 (2019)": (48, 0, 1600, 25, 50_257, 1_542, "40 GB", "not in the paper"),
     "Megatron (2019)": (72, 0, 3072, 24, 51_200, 8_300, "174 GB", "512 × V100, about 9 days"),
-    "T5-base (2019)": (12, 12, 768, 12, 32_128, 220, "750 GB", "TPU v3 pods"),
+    "T5-base (2019)": (12, 12, 768, 12, 32_128, 220, "750 GB", "slices of TPU v3 pods"),
     "Turing-NLG (2020)": (78, 0, 4256, 28, 50_257, 17_000, "as Megatron", "256 × V100"),
     "GPT-3 (2020)": (96, 0, 12_288, 96, 50_257, 175_000, "300 B tokens", "V100 cluster"),
     "Gopher (2021)": (80, 0, 16_384, 128, 32_000, 280_000, "300 B tokens", "4,096 × TPU v3, 38 days"),
@@ -1142,7 +1229,7 @@ print(f"Gopher with 13 instead of 12: {(13 * 80 * 16_384**2 + 32_000 * 16_384) /
 print(f"Gopher / base: {280_000 / 65:,.0f} times")
 
 # %% [markdown] tags=["deeper"]
-# All within a few percent but for Gopher, whose relative positions (as in [Transformer-XL](https://arxiv.org/abs/1901.02860)) add one more matrix to each block: with $13\,nE^2$ the formula gives 280 billion. Data and hardware as the papers or their announcements give them. XLNet's size is BERT-large's, as its paper says; Megatron's days are its 300,000 steps at the reported 2.1 days for 68,507; T-NLG read the kind of text that Megatron read. The rule has its limits: the largest T5 widens the network to 64 times $E$ and attention to 16 times.
+# All within a few percent but for Gopher, whose relative positions (as in [Transformer-XL](https://arxiv.org/abs/1901.02860)) add one more matrix to each block: with $13\,nE^2$ the formula gives 280 billion. Sources: [Transformer](https://arxiv.org/abs/1706.03762), [GPT](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf) (its hardware: the [announcement](https://openai.com/index/language-unsupervised/); its size: the GPT-2 paper), [BERT](https://arxiv.org/abs/1810.04805), [RoBERTa](https://arxiv.org/abs/1907.11692), [XLNet](https://arxiv.org/abs/1906.08237), [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), [Megatron](https://arxiv.org/abs/1909.08053), [T5](https://arxiv.org/abs/1910.10683), [Turing-NLG](https://www.microsoft.com/en-us/research/blog/turing-nlg-a-17-billion-parameter-language-model-by-microsoft/), [GPT-3](https://arxiv.org/abs/2005.14165), [Gopher](https://arxiv.org/abs/2112.11446). XLNet's size is BERT-large's, as its paper says; Megatron's days are its 300,000 steps at the reported 2.1 days for 68,507; T-NLG read the kind of text that Megatron read. The rule has its limits: the largest T5 widens the network to 64 times $E$ and attention to 16 times.
 
 # %% [markdown]
 # ### Where it went
@@ -1153,7 +1240,7 @@ print(f"Gopher / base: {280_000 / 65:,.0f} times")
 # | pictures | CNN | [ViT](https://arxiv.org/abs/2010.11929) (chapter 8) | patches |
 # | speech | HMM, then LSTM with CTC | [Conformer](https://arxiv.org/abs/2005.08100), [Whisper](https://arxiv.org/abs/2212.04356) | frames of a spectrogram |
 # | control and games | Q-learning with CNNs | [Decision Transformer](https://arxiv.org/abs/2106.01345), [Gato](https://arxiv.org/abs/2205.06175) | return, state, action; Gato: all it sees and does |
-# | robots | mostly one policy a task | [RT-1](https://arxiv.org/abs/2212.06817) | features of a CNN; the actions are tokens, too |
+# | robots | mostly one policy per task | [RT-1](https://arxiv.org/abs/2212.06817) | features of a CNN; the actions are tokens, too |
 # | proteins | statistics of alignments | [ESM](https://www.pnas.org/doi/10.1073/pnas.2016239118), [AlphaFold 2](https://www.nature.com/articles/s41586-021-03819-2) | amino acids |
 # | graphs | message passing | [Graphormer](https://arxiv.org/abs/2106.05234) | nodes; edges as a bias |
 #
@@ -1190,7 +1277,7 @@ Chopper(
 # Time runs to the right. Patch 16: a token is a piece of a note. Patch 64: four tokens for four seconds.
 
 # %% [markdown]
-# Three sentences on speech. *CTC* ([Graves et al. 2006](https://www.cs.toronto.edu/~graves/icml_2006.pdf)) lets a model say a letter or nothing at every frame and adds up all ways of saying the same text, so nobody has to mark where a letter begins. *Conformer* ([Gulati et al. 2020](https://arxiv.org/abs/2005.08100)) puts a convolution after attention in each block: neighbours by convolution, the far by attention. *Whisper* is an encoder–decoder as in chapter 6 on a spectrogram, trained on 680,000 hours of sound with its text.
+# Three sentences on speech. *CTC* ([Graves et al. 2006](https://www.cs.toronto.edu/~graves/icml_2006.pdf)) lets a model say a letter or nothing at every frame and adds up all ways of saying the same text, so nobody has to mark where a letter begins. *Conformer* ([Gulati et al. 2020](https://arxiv.org/abs/2005.08100)) puts a convolution after attention in each block: neighbours by convolution, distant places by attention. *Whisper* is an encoder–decoder as in chapter 6 on a spectrogram, trained on 680,000 hours of sound with its text.
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -1294,7 +1381,7 @@ assert plain_[0][1] < plain_[3][1] < plain_[5][1]
 assert curves["with top-p 0.8"][5][0] > plain_[5][0]
 
 # %% [markdown]
-# In our letter model both move, along every curve. Heat does not add ideas: it hands probability to what the model holds unlikely. A *real word* is a crude yardstick for quality, and one letter model says nothing about poets. But whoever praises heat must show the other axis as well.
+# In our letter model both move, along every curve. Heat does not add ideas: it hands probability to what the model holds unlikely. A *real word* is a crude yardstick for quality, and one letter model says nothing about poets. But the trade is there, and both axes belong in the picture.
 #
 # ### "Bigger is always better"
 #
@@ -1313,7 +1400,9 @@ for flops, mark in zip(sorted({r["flops"] for r in scaling["budget"]}), ("o-", "
 ax.set(
     xscale="log", xlabel="parameters", ylabel="held-out loss (nats)",
     title="The same compute for every size",
+    xticks=ns, xticklabels=[f"{n:,}" for n in ns],
 )  # fmt: skip
+ax.minorticks_off()
 ax.legend()
 figures.show(
     fig,
@@ -1333,7 +1422,7 @@ assert all(largest == sizes[-1] for _, largest in best_for.values())
 # Chinchilla in miniature: what counts is not the size but what it has read for the money.
 
 # %% [markdown]
-# At both budgets the largest came last, and not by a little: it could read only $C/6N$, 12 and 29 thousand letters. The smallest had the lowest mean; its spread touches that of the second smallest at both budgets, so between these two we cannot tell. At scale this is [Chinchilla](https://arxiv.org/abs/2203.15556): with Gopher's compute, a quarter of the parameters and more than four times the tokens gave the better model.
+# At both budgets the largest came last, and not by a little: with the same compute it could read only about 11 and 30 thousand letters. The smallest had the lowest mean; its spread touches that of the second smallest at both budgets, so between these two we cannot tell. At scale this is [Chinchilla](https://arxiv.org/abs/2203.15556): with Gopher's compute, a quarter of the parameters and more than four times the tokens gave the better model.
 
 # %% [markdown]
 # ## 7 · Exercises

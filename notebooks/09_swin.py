@@ -13,13 +13,13 @@
 # %% [markdown] tags=["slide"]
 # # 9 · Swin windows
 #
-# A ViT lets every patch look at every other one. With small patches that is millions of weights per head. **What if a token looked only at its neighbours, and the neighbourhoods moved from block to block?** Press a token, then pull *Step*.
+# A ViT lets every patch look at every other one. With small patches that is millions of weights per head. **What if a token looked only at its neighbours, and the neighbourhoods moved from block to block?** Press a token, then drag *Step*.
 
 # %% tags=["setup"]
 import json
 import math
 import time
-from itertools import islice, pairwise
+from itertools import pairwise
 from unittest.mock import patch
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,6 @@ import plotly.graph_objects as go
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.optim.lr_scheduler import OneCycleLR
 
 from attnlab import assets, figures, masks, palette
 from attnlab.attention import attention, weights
@@ -47,6 +46,7 @@ from attnlab.models.swin import Block, Swin, swin_t
 from attnlab.models.swin_weights import translate
 from attnlab.record import record
 from attnlab.reproducible import seed
+from attnlab.training import Descent, fit
 from attnlab.widgets import (
     Quiz,
     RelativeBiasTable,
@@ -94,14 +94,9 @@ def train_vit(steps=1200, rate=2e-3):
     seed(0)
     sizes = dict(size=28, patch=7, channels=1, width=64, layers=4, heads=4)
     model = vit.ViT(vit.Config(**sizes, classes=10))
-    optimiser = torch.optim.AdamW(model.parameters(), rate)
-    schedule = OneCycleLR(optimiser, rate, total_steps=steps)
-    for batch in islice(fashion.batches(32, seed=0), steps):
-        optimiser.zero_grad()
-        model.loss(batch).backward()
-        optimiser.step()
-        schedule.step()
-    return model.eval()
+    batches, descent = fashion.batches(32, seed=0), Descent(lr=rate)
+    fit(model, batches, steps=steps, descent=descent, listeners=())
+    return model
 
 
 def shrunk(images, size):
@@ -127,7 +122,7 @@ with torch.no_grad():
             for x in shrunk(clothes, size)
         ]
 fig, axes = plt.subplots(
-    1, 3, figsize=(6.2, 2.7), gridspec_kw={"width_ratios": [1, 1, 2]}
+    1, 3, figsize=(6.0, 2.6), gridspec_kw={"width_ratios": [1, 1, 2]}
 )
 names = "14 pixels", "enlarged"
 for ax, picture, name in zip(axes, shrunk(clothes[4:5], 14), names):
@@ -298,7 +293,7 @@ figures.show(
 )
 
 # %% [markdown]
-# Written down, global attention grows faster still than counted. The fused kernel does the same multiplications without the table and grows about as counted, so the rest is the table: 2 MiB, then 600.
+# With its table written down, global attention grows even faster than the count. The fused kernel does the same multiplications without the table and grows about as counted, so the rest is the table: 2 MiB, then 600.
 #
 # ### Two shapes of network
 #
@@ -387,16 +382,17 @@ class Watcher(nn.Module):
 
 
 # %% tags=["plumbing"]
-def train(model, steps=600, rate=4e-3):
-    optimiser = torch.optim.Adam(model.parameters(), rate)
-    schedule = OneCycleLR(optimiser, rate, total_steps=steps)
-    for _ in range(steps):
-        grid, same = pictures(32)
-        loss = F.cross_entropy(model(grid).flatten(0, 2), same.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        schedule.step()
+def train(model, number, steps=600, rate=4e-3):
+    """On new pictures at every step; `number` is their seed."""
+
+    def loss(batch):
+        grid, same = batch
+        return F.cross_entropy(model(grid).flatten(0, 2), same.flatten())
+
+    batches = iter(lambda: pictures(32), None)  # without end
+    descent = Descent(lr=rate)
+    how = dict(loss=loss, descent=descent, listeners=(), seed=number)
+    fit(model, batches, steps=steps, **how)
     return model
 
 
@@ -414,7 +410,7 @@ for by in (0, 2):
     rows[by] = []
     for number in range(3):
         seed(number)
-        watcher = train(Watcher(shift=by))
+        watcher = train(Watcher(shift=by), number)
         rows[by].append(by_row(watcher))
         print(f"shift {by}, seed {number}, right by row:", end=" ")
         print(*(f"{share:.2f}" for share in rows[by][-1]))
@@ -461,7 +457,7 @@ cut = partition(shift(number, 1), 2)[0, ..., 0]  # (windows, 4)
 print("windows:", cut.tolist())
 
 # %% [markdown]
-# The last window holds 15, 12, 3 and 0: **the four corners of the picture.** The second holds 7, 4, 11, 8: two from the right edge, two from the left. The real grid, moved by 1, has nine windows, and those at the edges are *ragged*: 1 × 1, 1 × 2, 2 × 1. Rolling packs the ragged pieces into full windows, so that all have the same shape and run as one batch. The mask keeps apart what only shares the box:
+# The last window holds 15, 12, 3 and 0: **the four corners of the picture.** The second holds 7, 4, 11, 8: two from the right edge, two from the left. The real grid, moved by 1, has nine windows, and those at the edges are *ragged*: 1 × 1, 1 × 2, 2 × 1. Rolling, the paper's *cyclic shift*, packs the ragged pieces into full windows, so that all have the same shape and run as one batch. The mask keeps apart what only shares the box:
 #
 # $$\operatorname{softmax}\!\left(\frac{QK^\top}{\sqrt D} + B + \text{mask}\right) V$$
 #
@@ -478,7 +474,7 @@ for tokens, allowed in zip(cut.tolist(), mask):
     print(f"window {tokens!s:16}", end="")
     for query, row in zip(tokens, allowed):
         seen = [key for key, yes in zip(tokens, row) if yes]
-        print(f" | {query} sees", *seen, end="")
+        print(f" | {query}:", *seen, end="")
     print()
 
 # %% [markdown] tags=["slide"]
@@ -551,7 +547,7 @@ for side, M, by in ((4, 2, 1), (15, 5, 2), (21, 7, 3)):
 #
 # ### The bias: one number per offset
 #
-# A window has no word order, and Swin adds no positions to its tokens. Instead every head learns **one number per offset**, added to the score. In a 3 × 3 window two cells are −2 … 2 rows apart and −2 … 2 columns: $(2 \cdot 3 - 1)^2 = 25$ offsets for 81 pairs. Build the index by hand: row offset plus 2, times 5, plus column offset plus 2.
+# Attention knows no order, and Swin adds no positions to its tokens. Instead every head learns **one number per offset**, added to the score: the *relative position bias*. In a 3 × 3 window two cells are −2 … 2 rows apart and −2 … 2 columns: $(2 \cdot 3 - 1)^2 = 25$ offsets for 81 pairs. Build the index by hand: row offset plus 2, times 5, plus column offset plus 2.
 
 # %%
 cells = [(r, c) for r in range(3) for c in range(3)]
@@ -610,7 +606,7 @@ assert learned[best].max() > 0.5, learned
 # 2. Press a token next to the picture's corner, step 5. Then switch *Mask* off. Who is lit now?
 # 3. Step 6, blocks 1, 2, 3 …: how far does the token see after each? Then the same with shift 0.
 #
-# The last one we also measure, on real blocks with random weights. The gradient of one token's output tells which inputs can reach it.
+# The last one, the *receptive field*, we also measure, on real blocks with random weights. The gradient of one token's output tells which inputs can reach it.
 
 
 # %% tags=["hide-input"]
@@ -638,7 +634,10 @@ assert int(seen[3][1].sum()) > 36
 assert [int(one.sum()) for one in seen[3][3:]] == [324, 576, 576]
 assert len(masks.shifted_window(24, 24, 6, 3).dense().unique(dim=0)) == 4
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## With shifted windows, a token sees further from block to block
+
+# %% tags=["fragment", "hide-input"]
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.5))
 for ax, k in zip(axes, (1, 2, 3, 4)):
     ax.imshow(seen[3][k - 1], cmap=figures.WEIGHTS, vmin=0, vmax=1.3)
@@ -848,13 +847,13 @@ figures.show(
 )
 
 # %% [markdown]
-# With the same small patches the Swin is ahead at both sizes, with every seed. Its step is faster at all three, and the factor grows with the picture: about 1.3, 2 and 5. (It also has more parameters, 303 thousand against 205 to 214 thousand: its second stage is wider.)
+# With the same small patches the Swin is ahead at both sizes, with every seed. Its step is faster at all three, and the factor grows with the picture: about 1.3, 2 and 5. (It also has more parameters, 303 thousand against 205 to 214 thousand: its second stage is wider. And at 112 pixels it is another Swin: a third stage, and 32 wide at the start instead of 48, 571 thousand parameters against 252 thousand.)
 #
 # But the order does not turn against a ViT that may choose its patches. With 14 × 14 it takes about 15 ms per step and beats both in these 60 seconds, although it is weakest where objects are small. The pyramid makes small patches affordable; a minute on one core does not pay them back. And with days on GPUs?
 #
 # ### Speed against accuracy, as published
 #
-# ImageNet-1K, trained on it alone, pictures per second on one V100 GPU: table 1a of [Liu et al. (2021)](https://arxiv.org/abs/2103.14030). We checked each row against table 13 of [MaxViT](https://arxiv.org/abs/2204.01697), which repeats them, and Swin-B at 224² against the [authors' README](https://github.com/microsoft/Swin-Transformer).
+# ImageNet-1K, trained on it alone, pictures per second on one V100 GPU: table 1a of [Liu et al. (2021)](https://arxiv.org/abs/2103.14030), without its smallest RegNetY. We checked each row against table 13 of [MaxViT](https://arxiv.org/abs/2204.01697), which repeats them, and Swin-B at 224² against the [authors' README](https://github.com/microsoft/Swin-Transformer).
 
 # %% tags=["plumbing"]
 # name, pictures per second, top-1 %
@@ -932,7 +931,7 @@ assert max(map(abs, gaps["EfficientNet"])) < 0.5
 assert 6 < 84.5 - 77.9 < 7  # Swin-B and ViT-B/16, both at 384²
 
 # %% [markdown]
-# Along the lines of this plot Swin is above DeiT and RegNetY wherever they overlap, and within half a point of EfficientNet. A plain ViT, trained on the same data alone, is six points below Swin at the same speed.
+# Along the lines of this plot Swin is above DeiT and RegNetY wherever they overlap, and within half a point of EfficientNet. A plain ViT, trained on the same data alone, is more than six points below Swin at about the same speed.
 #
 # ### A real trained model, looked into
 #
@@ -953,9 +952,12 @@ print(
 )
 
 # %% [markdown]
-# **Nothing.** Every offset has the same bias, in every block and head, and the softmax does not see a constant. In this small version the network's hidden layer is one number wide, and a layer norm of one number is always 0. (For attention the published model has no positions, then.) Its windows, shift and mask are Swin's. Here is its last shifted block at work, one token of every window:
+# **Nothing.** Every offset has the same bias, in every block and head, and the softmax does not see a constant. In this small version the network's hidden layer is one number wide, and a layer norm of one number is always 0. (So attention in the published model knows no positions.) Its windows, shift and mask are Swin's. Here is its last shifted block at work, one token of every window:
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## A trained model at work, with its mask and without
+
+# %% tags=["fragment", "hide-input"]
 high, wide = about["window"]
 small = torch.roll(dat["small"], [-by for by in about["shift"]], (1, 2))
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.5))
@@ -1021,49 +1023,7 @@ assert max(row["largest"] for row in about["rows"]) < 8.5
 assert len(about["shifted"]) == 4
 
 # %% [markdown]
-# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line and the picture on the right: the last shifted block). Yet the picture hardly changes: on average by a fraction of one grey level, more along the border than inside, in no pixel by more than 8, and the quality stays. So can a missing mask go unnoticed. Keep that in mind for exercise 9.5.
-#
-# ## 6 · Misconceptions
-#
-# ### "The mask is only an optimisation; one can leave it out"
-#
-# It is asked again and again ([issue 52](https://github.com/microsoft/Swin-Transformer/issues/52), [issue 245](https://github.com/microsoft/Swin-Transformer/issues/245)). The super-resolver above hardly minds. Our watchers do: **without the mask the last row finds a neighbour below, in the first row.**
-
-# %% tags=["nbval-ignore-output"]
-with_mask = by_row(watcher)
-with patch.object(windows, "_shift_mask", lambda *sizes: None):
-    without = by_row(watcher)
-print("row            ", *(f"{row:4d}" for row in range(8)))
-print("with the mask  ", *(f"{share:.2f}" for share in with_mask))
-print("without        ", *(f"{share:.2f}" for share in without))
-
-# %% tags=["held"]
-assert with_mask[7] > 0.95, with_mask
-assert without[7] < 0.6, without
-
-# %% tags=["hide-input"]
-seed(0)
-x = torch.randn(1, 4, 4, 8)
-cut = partition(shift(x, 1), 2)[0, -1:]  # the last window: the four corners
-bare = weights(cut, cut)[0]
-kept = weights(cut, cut, mask=masks.shifted_window(4, 4, 2, 1).dense()[-1])[0]
-print("corners to corners, no mask          with it")
-for one, other in zip(bare.tolist(), kept.tolist()):
-    print(*(f"{w:5.2f}" for w in one), "           ", end="")
-    print(*(f"{w:5.2f}" for w in other))
-
-# %% [markdown]
-# The four corners of the picture attend to each other, as if it were a torus. Whether that hurts depends on the task; that it is not what the windows mean does not.
-#
-# ### "Shifting moves the picture's content"
-#
-# Tokens are routed to another window and back. On the way nothing is computed but attention. Replace attention by nothing, and the way there and back is the identity, bit for bit:
-
-# %%
-x = torch.randn(2, 12, 18, 5)
-routed = partition(shift(x, 3), 6)
-back = shift(reverse(routed, 12, 18), -3)
-print("values that changed:", int((back != x).sum()), "of", x.numel())
+# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line and the picture on the right: the last shifted block). Yet the picture hardly changes: on average by a fraction of one grey level, more along the border than inside, in no pixel by more than 8, and the quality stays. That is how a missing mask can go unnoticed. Keep it in mind for exercise 9.5.
 
 # %% [markdown]
 # ### Relatives, one idea each
@@ -1084,6 +1044,7 @@ def log_offsets(M):
     return offset.sign() * (1 + offset.abs()).log2()
 
 
+seed(0)
 q, k = 30 * torch.randn(2, 5, 16)
 print(
     f"largest score: dot {(q @ k.mT).max():.0f}, cosine {cosine_scores(q, k).max():.1f}"
@@ -1114,16 +1075,20 @@ class LogBias(nn.Module):
         return table[relative_index(M)].permute(2, 0, 1)
 
 
+seed(0)
+bias = LogBias(heads=3)
+print(
+    "one network:", *(f"window {M}: {tuple(bias(M).shape)}" for M in (8, 16))
+)
+
+
+# %% tags=["deeper"]
 def add(x, sublayer, norm, after):
     """Swin-V2 norms what is added; Swin norms what the sublayer reads."""
     return x + (norm(sublayer(x)) if after else sublayer(norm(x)))
 
 
 seed(0)
-bias = LogBias(heads=3)
-print(
-    "one network:", *(f"window {M}: {tuple(bias(M).shape)}" for M in (8, 16))
-)
 loud = [nn.Linear(64, 64) for _ in range(24)]
 for layer in loud:
     nn.init.normal_(layer.weight, std=1.0)  # sublayers 8 times too loud
@@ -1162,6 +1127,49 @@ print(
     tuple(y.shape),
     f"table {28 * 28} × {14 * 14} instead of 3136 × 3136",
 )
+
+# %% [markdown]
+# ## 6 · Misconceptions
+#
+# ### "The mask is only an optimisation; one can leave it out"
+#
+# It is asked again and again ([issue 52](https://github.com/microsoft/Swin-Transformer/issues/52), [issue 245](https://github.com/microsoft/Swin-Transformer/issues/245)). The super-resolver above hardly minds. Our watchers do: **without the mask the last row finds a neighbour below, in the first row.**
+
+# %% tags=["nbval-ignore-output"]
+with_mask = by_row(watcher)
+with patch.object(windows, "_shift_mask", lambda *sizes: None):
+    without = by_row(watcher)
+print("row            ", *(f"{row:4d}" for row in range(8)))
+print("with the mask  ", *(f"{share:.2f}" for share in with_mask))
+print("without        ", *(f"{share:.2f}" for share in without))
+
+# %% tags=["held"]
+assert with_mask[7] > 0.95, with_mask
+assert without[7] < 0.6, without
+
+# %% tags=["hide-input"]
+seed(0)
+x = torch.randn(1, 4, 4, 8)
+cut = partition(shift(x, 1), 2)[0, -1:]  # the last window: the four corners
+bare = weights(cut, cut)[0]
+kept = weights(cut, cut, mask=masks.shifted_window(4, 4, 2, 1).dense()[-1])[0]
+print("corners to corners, no mask          with it")
+for one, other in zip(bare.tolist(), kept.tolist()):
+    print(*(f"{w:5.2f}" for w in one), "           ", end="")
+    print(*(f"{w:5.2f}" for w in other))
+
+# %% [markdown]
+# The four corners of the picture attend to each other, as if it were a torus. Whether that hurts depends on the task. Either way it is not what the windows are there for.
+#
+# ### "Shifting moves the picture's content"
+#
+# Tokens are routed to another window and back. On the way nothing is computed but attention. Replace attention by nothing, and the way there and back is the identity, bit for bit:
+
+# %%
+x = torch.randn(2, 12, 18, 5)
+routed = partition(shift(x, 3), 6)
+back = shift(reverse(routed, 12, 18), -3)
+print("values that changed:", int((back != x).sum()), "of", x.numel())
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1312,7 +1320,7 @@ check("09.4", my_merge)
 # %% [markdown] tags=["exercise"] exercise="09.5"
 # ### Exercise 9.5 ★★★ · The mask that masked nothing (20 min)
 #
-# A published project kept its pictures as $(1, 1, R, C)$ and filled its regions on the wrong axes ([issue 81](https://github.com/zsyOAOA/ResShift/issues/81) of ResShift). The published models were trained with it; a reader found it in 2024. The function below makes the same kind of mistake, **and its test passes.** Write a better test: `trustworthy(make_mask)` is given a function `make_mask(rows, columns, M, by)` and returns True if its masks are right, False if not. Do not compare with a finished mask: say what must hold.
+# A published project kept its pictures as $(1, 1, R, C)$ and filled its regions on the wrong axes ([issue 81](https://github.com/zsyOAOA/ResShift/issues/81) of ResShift). It stood in the published code until a reader found it in 2024. The function below makes the same kind of mistake, **and its test passes.** Write a better test: `trustworthy(make_mask)` is given a function `make_mask(rows, columns, M, by)` and returns True if its masks are right, False if not. Do not compare with a finished mask: say what must hold.
 
 
 # %%
@@ -1390,7 +1398,7 @@ check("09.5", trustworthy)
 # ## 8 · Takeaways
 #
 # 1. **Windows make attention linear** in the picture: $M^2 hw$ weights instead of $(hw)^2$.
-# 2. **Without a shift windows never talk.** Half a window's shift in every other block joins them all.
+# 2. **Without a shift, windows never talk.** Half a window's shift in every other block joins them all.
 # 3. **Rolling is packing.** With its mask it equals ragged windows exactly; without it the picture is a torus.
 # 4. **A bias per offset** is all that says where things are: $(2M-1)^2$ numbers per head.
 # 5. **Merging builds the pyramid.** With equal patches it is faster, and the more so the larger the picture; large patches on small pictures are cheaper still.

@@ -519,7 +519,7 @@ KVCacheCalculator(
     "Llama 2 70B",
     batch=16,
     title="The KV cache of published models",
-    caption="Choose a model, then pull its context to a million tokens. Which factor would you save on first?",
+    caption="Choose a model, then drag its context to a million tokens. Which factor would you save on first?",
 )
 
 # %% [markdown] tags=["notes"]
@@ -784,7 +784,7 @@ axes[0].set(ylabel="held-out loss")
 axes[1].legend(loc="center")
 figures.show(
     fig,
-    alt="Three panels for 4, 6 and 8 layers: held-out loss after 80 steps against the share of warm-up. Pre-norm lies between 2.4 and 3.0 everywhere. Post-norm stays on the dotted line of letter frequencies at 3.36, except at 4 layers with a warm-up of a quarter or a half.",
+    alt="Three panels for 4, 6 and 8 layers: held-out loss after 80 steps against the share of warm-up. Pre-norm lies between 2.4 and 3.0 everywhere. Post-norm stays near the dotted line of letter frequencies, except at 4 layers with a warm-up of a quarter (two seeds of three) or a half.",
     caption="Means and ranges of three seeds; dotted: the frequencies of letters alone. Where does a slow start rescue post-norm?",
 )
 
@@ -796,11 +796,11 @@ for d in grid:
         assert abs(d["valid"] - frequencies) < 0.1
 
 # %% [markdown]
-# At four layers a long warm-up rescues post-norm; at six and eight none of these does, at this rate. Pre-norm learned in all 36 of its runs, and a slow start did it good as well.
+# At four layers a warm-up over half of the steps rescues post-norm, one over a quarter two seeds of three; at six and eight layers none of these does, at this rate. Pre-norm learned in all 36 of its runs, and a slow start helped it as well.
 #
 # ### SwiGLU
 #
-# A network of 2017 is wide, a kink, and narrow. A **gated** one has two wide projections, and one decides how much of the other passes ([Shazeer 2020](https://arxiv.org/abs/2002.05202)): $\operatorname{SwiGLU}(x) = \big(\operatorname{silu}(xW_g) \odot xW_1\big) W_2$. Three matrices instead of two, so each is made two thirds as wide.
+# A network of 2017 widens, bends and narrows. A **gated** one has two wide projections, and one decides how much of the other passes ([Shazeer 2020](https://arxiv.org/abs/2002.05202)): $\operatorname{SwiGLU}(x) = \big(\operatorname{silu}(xW_g) \odot xW_1\big) W_2$. Three matrices instead of two, so each is made two thirds as wide.
 
 # %% tags=["nbval-ignore-output"]
 seed(0)
@@ -893,7 +893,7 @@ ax.legend()
 figures.show(
     fig,
     alt="The largest attention score during 70 steps at a high learning rate, on a logarithmic axis, mean and range of three seeds: without QK-norm it grows beyond a hundred, with QK-norm it stays near ten.",
-    caption="How many times larger is the unleashed score at the end?",
+    caption="How many times larger is the score without it at the end?",
 )
 
 # %% [markdown]
@@ -978,7 +978,7 @@ assert all(0.001 < nowhere < 0.1 for _, nowhere in went["with"])
 #
 # ### Adam → AdamW → SOAP
 #
-# Adam gives each weight its own step size. **AdamW** shrinks weights apart from that ([Loshchilov and Hutter 2019](https://arxiv.org/abs/1711.05101)). Both work along the axes of the matrix as they happen to lie. **SOAP** first turns the gradient into axes of its own, where its entries hang together least, and runs Adam *there* ([Vyas et al. 2024](https://arxiv.org/abs/2409.11321)):
+# Adam gives each weight its own step size. **AdamW** shrinks weights apart from that ([Loshchilov and Hutter 2019](https://arxiv.org/abs/1711.05101)). Both work along the axes of the matrix as they happen to lie. **SOAP** first turns the gradient into axes of its own, where its entries are least correlated, and runs Adam *there* ([Vyas et al. 2024](https://arxiv.org/abs/2409.11321)):
 #
 # $$G' = Q_L^\top G\, Q_R, \qquad W \leftarrow W - \eta\; Q_L \,\frac{\text{mean}(G')}{\sqrt{\text{mean}(G'^2)}}\, Q_R^\top,$$
 #
@@ -986,7 +986,7 @@ assert all(0.001 < nowhere < 0.1 for _, nowhere in went["with"])
 
 # %%
 seed(0)
-mix = torch.tensor([[2.0, 0.3], [1.9, -0.3]])  # rows hang together
+mix = torch.tensor([[2.0, 0.3], [1.9, -0.3]])  # rows go together
 gradients = mix @ torch.randn(500, 2, 3)  # (500, 2, 3)
 gram = (gradients @ gradients.mT).mean(0) / 3  # (2, 2)
 left = torch.linalg.eigh(gram)[1].flip(1)  # largest axis first
@@ -1292,7 +1292,7 @@ print(
 print(f"bytes,      fused / written out: {b['bytes'] / a['bytes']:.2f}")
 
 # %% [markdown]
-# **"RoPE's two layouts are interchangeable."** The paper turns neighbours (0, 1), (2, 3) …; `transformers` turns $i$ with $i + D/2$. Same rotation, other order of rows in $W_q$ and $W_k$. Give a model the rows of the other house, and nothing fails loudly:
+# **"RoPE's two layouts are interchangeable."** The paper turns neighbours (0, 1), (2, 3) …; `transformers` turns $i$ with $i + D/2$. Same rotation, other order of rows in $W_q$ and $W_k$. Give a model the rows in the other order, and nothing fails loudly:
 
 # %%
 spoilt = LanguageModel(llama).eval()
@@ -1307,7 +1307,7 @@ tokens = teller.numbers("Once upon a time, there was a little")
 for _ in range(40):
     with torch.no_grad():
         tokens = torch.cat([tokens, spoilt(tokens)[:, -1:].argmax(-1)], 1)
-print(teller.pieces.decode(tokens[0, 1:].tolist()))
+print(textwrap.fill(teller.pieces.decode(tokens[0, 1:].tolist()), 72))
 with torch.no_grad():
     right, wrong = teller.model.loss(story), spoilt.loss(story)
 print(
@@ -1592,7 +1592,7 @@ check("10.7", my_block)
 #
 # 1. **Softmax needs no second look**: maximum, sum and weighted sum can be carried along. Fused attention is exact; it moves less, and computes more.
 # 2. **The KV cache is what long texts cost.** GQA, small numbers, windows and rings multiply.
-# 3. **Pre-norm and QK-norm are for stability.** Pre-norm learned at every depth where post-norm was stuck, QK-norm kept scores small; neither lowered our loss.
+# 3. **Pre-norm and QK-norm are for stability.** Pre-norm learned at every depth where post-norm was stuck, QK-norm kept scores small; on our ladder neither lowered the loss by more than the seeds differ.
 # 4. **At our size RoPE and SOAP buy the loss**, and ++ is not the best rung. An ablation needs good rates, seeds and both directions.
 # 5. **A Llama is a setting of ten switches**, and its layouts matter to the last row.
 

@@ -78,8 +78,8 @@ def machine(**traits):
         [Group("block", ["norm", "rope", "mask", "attention", "cache", "add", "x", "norm2", "swiglu", "add2", "times"])],
         [
             Step("Seven parts are yours to write; they are lit.", ["norm", "rope", "mask", "attention", "cache", "norm2", "swiglu", "last", "draw"]),
-            Step("C.8: six of them make a block. It looks back, thinks, and remembers.", ["block"]),
-            Step("C.9: six blocks between two uses of one table make the model.", ["tokens", "words", "block", "last", "out"]),
+            Step("C.8: six of them make a block. It looks back, computes, and remembers.", ["block"]),
+            Step("C.9: six blocks, with the same table before and after them, make the model.", ["tokens", "words", "block", "last", "out"]),
             Step("What comes out is drawn, becomes the next token, and goes in again.", ["out", "draw", "tokens", "words"]),
         ],
         tall={
@@ -95,7 +95,7 @@ def machine(**traits):
 # %% tags=["hide-input"]
 machine(
     title="stories15M: 15 million published numbers, and the machine you write",
-    caption="Lit: what you write. Each part was an exercise of the course; bring your own lines with you.",
+    caption="Lit: what you write. You know the parts from the chapters; bring your own lines with you.",
 )
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -103,7 +103,7 @@ machine(
 #
 # attnlab · capstone
 #
-# Seven functions, one block, a loop, and somebody's numbers.
+# Seven functions, one block, a loop, and somebody else's numbers.
 
 # %% [markdown] tags=["notes"]
 # 20 minutes to introduce the capstone: the machine (3), RoPE with an offset (4), what may be drawn (4), the 36 heads (3), what mistakes sound like (4), quiz (2). The writing is homework.
@@ -124,7 +124,7 @@ print(teller.tell("Once upon a time", length=60))
 # %% [markdown]
 # ## The numbers you are given
 #
-# Plain tensors, no model around them. Matrices are stored as (out, in), so a projection is `x @ w.T`.
+# They are plain tensors, with no model around them. Matrices are stored as (out, in), so a projection is `x @ w.T`.
 #
 # | symbol | here | meaning |
 # |---|---|---|
@@ -145,16 +145,16 @@ assert weights.layers[0].gate.shape == (768, 288)
 assert len(weights.layers) == weights.heads == 6
 
 # %% [markdown]
-# There is one sentence at a time and no batch: $x$ is $(L, E)$, queries are $(H, L, D)$. Seven parts, then the block, then the model. The checker of the last two compares **every value on the way** with ours and names the first that differs.
+# There is one sentence at a time and no batch: $x$ is $(L, E)$, queries are $(H, L, D)$. You write seven parts, then the block, then the model. The checkers of the last two compare **every value on the way** with ours and name the first that differs.
 #
 # ## The parts
 #
-# You have written most of these before. Take your own lines from the chapters, and mind what is new.
+# You have written most of these before. Take your own lines from the chapters, and watch for what is new.
 
 # %% [markdown] tags=["exercise"] exercise="C.1"
 # ### Exercise C.1 ★ · RMSNorm (10 min)
 #
-# Chapter 6 normalised with a mean and a variance. RMSNorm ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) keeps the mean and sets the size, for each token alone:
+# Chapter 6 normalised with a mean and a variance. RMSNorm ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) does not subtract the mean. It only sets the size, for each token by itself:
 #
 # $$y = \frac{x}{\sqrt{\frac1E \sum_i x_i^2 + \varepsilon}} \odot w, \qquad \varepsilon = 10^{-5}$$
 #
@@ -186,7 +186,7 @@ check("C.1", my_rms_norm)
 # %% [markdown] tags=["exercise"] exercise="C.2"
 # ### Exercise C.2 ★★ · RoPE with an offset (15 min)
 #
-# Turn each pair of **neighbours** $(x_{2i}, x_{2i+1})$ by the angle $p \cdot 10000^{-2i/D}$, where $p$ is the token's place. New here: the first of the $L$ tokens stands at place `offset`, because a cache may hold what came before.
+# Turn each pair of **neighbours** $(x_{2i}, x_{2i+1})$ by the angle $p \cdot 10000^{-2i/D}$, where $p$ is the token's place. New here: the first of the $L$ tokens is at place `offset`, because a cache may hold what came before.
 #
 # $$(a, b) \mapsto (a\cos\theta - b\sin\theta,\; a\sin\theta + b\cos\theta)$$
 #
@@ -201,7 +201,7 @@ RopeDial(
     query=12,
     key=8,
     title="RoPE with an offset: a head of 8 numbers instead of 48",
-    caption="Which clock hardly moves between places 8 and 12? With a cache the first new token stands at place “offset”, not at 0. Tie both places and drag: the score stays. Move one alone, as a wrong offset does: it does not.",
+    caption="Which clock hardly moves between places 8 and 12? With a cache the first new token is at place “offset”, not at 0. Tie both places and drag: the score stays the same. Move only one, as a wrong offset does, and it changes.",
 )
 
 
@@ -240,7 +240,7 @@ check("C.2", my_rope)
 # %% [markdown] tags=["exercise"] exercise="C.3"
 # ### Exercise C.3 ★ · Who may look where (5 min)
 #
-# A bool mask of shape $(L, S)$, True = may attend. The $L$ queries are the **last** $L$ of the $S$ tokens. So with $L = 1$ the one query sees everything.
+# Return a bool mask of shape $(L, S)$, True = may attend. The $L$ queries are the **last** $L$ of the $S$ tokens. So with $L = 1$ the one query sees everything.
 
 
 # %% tags=["hide-input"]
@@ -261,7 +261,7 @@ for ax, (queries, keys) in zip(axes, ((5, 5), (2, 5), (1, 5)), strict=True):
 figures.show(
     fig,
     alt="Three masks as maps: five queries on five keys, a triangle; the last two queries on five keys, its last two rows; one query on five keys, a full row.",
-    caption="Dark: may attend. A prompt at once, two tokens more, one token more: the lower right corner stays where it is.",
+    caption="Blue: may attend. A whole prompt, two more tokens, one more token: the lower right corner is always blue.",
 )
 
 
@@ -271,7 +271,7 @@ def my_mask(L, S):
 
 
 # %% [markdown] tags=["hint"] exercise="C.3"
-# Query $i$ stands at place $i + S - L$ and sees the keys up to there.
+# Query $i$ is at place $i + S - L$ and sees the keys up to there.
 
 # %% [markdown] tags=["hint"] exercise="C.3"
 # `tril` takes a diagonal: `torch.ones(L, S, dtype=torch.bool).tril(…)`.
@@ -288,7 +288,7 @@ check("C.3", my_mask)
 # %% [markdown] tags=["exercise"] exercise="C.4"
 # ### Exercise C.4 ★★ · Attention with shared heads (15 min)
 #
-# $\text{softmax}(QK^\top / \sqrt D)\,V$ where the mask allows, for $H$ heads of queries and $G$ heads of keys and values. Neighbouring heads of queries share: with $H = 4$ and $G = 2$ they read 0 0 1 1. (stories15M has $G = H$; the checker has not.)
+# $\text{softmax}(QK^\top / \sqrt D)\,V$ where the mask allows, for $H$ heads of queries and $G$ heads of keys and values. Neighbouring heads of queries share: with $H = 4$ and $G = 2$ they read 0 0 1 1. (stories15M has $G = H$; the checker also tries $G < H$.)
 #
 # `q` is $(H, L, D)$, `k` and `v` are $(G, S, D)$, `mask` is $(L, S)$.
 
@@ -345,7 +345,7 @@ Diagram(
     steps=[
         Step("One way is squashed: it says how much passes, number by number.", ["x", "gate", "silu"]),
         Step("The other way carries what passes.", ["x", "wide"]),
-        Step("They meet in a product, and a third matrix makes it narrow again.", ["times", "narrow", "y"]),
+        Step("They meet in a product, and a third matrix makes the result narrow again.", ["times", "narrow", "y"]),
     ],
     gap=(26, 22),
     title="SwiGLU: a gate and what goes through it",
@@ -361,7 +361,7 @@ def my_swiglu(x, gate, wide, narrow):
 # silu(z) = z · sigmoid(z); torch has it as `F.silu`.
 
 # %% [markdown] tags=["hint"] exercise="C.5"
-# Two products with x, one of them through silu, an elementwise product, and one more with `narrow.T`.
+# Two matrix products with x, one of them through silu, then an elementwise product, and one more matrix product with `narrow.T`.
 
 
 # %% tags=["solution"] exercise="C.5"
@@ -389,7 +389,7 @@ Diagram(
     ],
     ["past -> cat -> all -> attend", "new -> cat"],
     steps=[
-        Step("One row for each token that was read. These were computed long ago.", ["past"]),
+        Step("One row for each token that was read, computed once.", ["past"]),
         Step("The new token brings one row.", ["new"]),
         Step("The cache grows downwards. Nothing old is computed again.", ["cat", "all"]),
     ],
@@ -481,7 +481,7 @@ check("C.7", my_shares)
 # %% [markdown]
 # ## Put together
 #
-# `split(x, heads)` cuts $(L, H \cdot D)$ into $(H, L, D)$ and `merge` puts it back; you built both in chapter 4. `note(name, value)` writes a value down for the checker and gives it back. Leave the notes in: they are how it finds the part that is wrong.
+# `split(x, heads)` cuts $(L, H \cdot D)$ into $(H, L, D)$ and `merge` undoes it, as in chapter 4. `note(name, value)` writes a value down for the checker and returns it. Leave the notes in: they are how it finds the part that is wrong.
 
 # %% [markdown] tags=["exercise"] exercise="C.8"
 # ### Exercise C.8 ★★★ · One block (25 min)
@@ -508,7 +508,7 @@ def my_block(x, layer, heads, past_k, past_v, note):
 
 
 # %% [markdown] tags=["hint"] exercise="C.8"
-# Every `...` is a call of one of your own functions, but for two sums: `x + merge(y) @ layer.out.T`, and the last line.
+# Every `...` is a call of one of your own functions, except for two sums: `x + merge(y) @ layer.out.T`, and the last line.
 
 # %% [markdown] tags=["hint"] exercise="C.8"
 # The mask has as many rows as x and as many columns as there are keys *after* the cache has grown.
@@ -558,10 +558,10 @@ def my_model(tokens, weights, past, note):
 
 
 # %% [markdown] tags=["hint"] exercise="C.9"
-# `weights.words[tokens]` looks up rows. No √E here: Llama takes them as they are.
+# `weights.words[tokens]` looks up rows. There is no √E here: Llama takes them as they are.
 
 # %% [markdown] tags=["hint"] exercise="C.9"
-# Inside of the loop: `my_block(x, layer, weights.heads, *pair, lambda name, value: value)`. Its own notes are not wanted here.
+# Inside the loop: `my_block(x, layer, weights.heads, *pair, lambda name, value: value)`. Its own notes are not wanted here.
 
 
 # %% tags=["solution"] exercise="C.9"
@@ -626,17 +626,17 @@ scores = torch.stack(
 
 # %% tags=["slide", "hide-input"]
 HeadGrid(
-    scores.numpy(),
-    tokens=labels,
+    scores[..., :9, :9].numpy(),  # no token looks ahead, so a part will do
+    tokens=labels[:9],
     layer=4,
     head=2,
-    query=len(labels) - 1,
-    title="Your model's 36 heads on one sentence",
+    query=8,
+    title="Your model's 36 heads on nine tokens",
     caption="Click through the layers. Which heads look one word back? Which lean on the mark at the start?",
 )
 
 # %% [markdown]
-# And the stream that runs through all of it: after each layer, take $x$, normalise it as at the end, and multiply by the table of words, as if the model stopped there. **Guess:** after which layer is the next word known? (This way of looking is called the [logit lens](https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens).)
+# Then the stream that runs through all of it. After each layer, take $x$, normalise it as at the end, and multiply by the table of words, as if the model stopped there. **Guess:** after which layer is the next word known? (This method is called the [logit lens](https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens).)
 
 # %% tags=["hide-input"]
 stages = [weights.words[numbers_in], *(n["x"] for n in inside)]
@@ -667,7 +667,7 @@ assert right[-1].mean() > right[3].mean()
 # %% [markdown]
 # ## The same story?
 #
-# The prompt goes in at once, then one token at a time, with the cache. `choose` takes the likeliest token, or draws from your `my_shares`.
+# The prompt goes in as a whole, then one token at a time, with the cache. `choose` takes the likeliest token, or draws from your `my_shares`.
 
 
 # %% tags=["plumbing"]
@@ -713,7 +713,7 @@ for opening in OPENINGS:
     )
 
 # %% [markdown]
-# All of them, on every line: your lines, their numbers, one story. Now let it wander. **Guess first:** what does temperature 1.5 do to a story, and what does top-p take back?
+# All tokens agree, on every line: your code, their numbers, one story. Now draw at random. **Guess first:** what does temperature 1.5 do to a story, and what does top-p undo?
 
 
 # %% tags=["nbval-ignore-output"]
@@ -733,7 +733,7 @@ for temperature, top_p in [(0.7, 0.9), (1.5, 1.0), (1.5, 0.6)]:
 # %% [markdown]
 # ## What mistakes sound like
 #
-# Here are models with one part broken. **Guess first:** which of them tells the right story all the same? And which begins well?
+# Here are models with one part broken. **Guess first:** which of them still tells the right story? And which begins well?
 
 
 # %% tags=["plumbing"]
@@ -749,10 +749,14 @@ for name, parts in BROKEN.items():
     mine = tell(broken(parts), "Once upon a time", 32)
     say(name, "Once upon a time", mine)
 
+# %% tags=["held"]
+slipped = tell(broken(BROKEN["cache off by one"]), "Once upon a time", 32)
+assert slipped == teller.continue_("Once upon a time", length=32)
+
 # %% [markdown]
-# The cache that is off by one gets through: after the prompt every place is one too small, and the likeliest token survives it here. A story that sounds right is no proof. That is why the checker compares values, not stories.
+# The cache that is off by one gets through: after the prompt every place is one too small, but here the likeliest token stays the same. A story that sounds right is no proof. That is why the checker compares values, not stories.
 #
-# How likely is the right story to each of them, word by word?
+# How surprised is each of them by the right story, token by token?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Wrong pairs begin almost right
@@ -801,7 +805,7 @@ assert surprise["RoPE on halves"][:6].mean() < 0.4
 assert surprise["RoPE on halves"][-64:].mean() > 3
 
 # %% [markdown]
-# RoPE's two layouts are not interchangeable. Many have stumbled here (see [transformers #25199](https://github.com/huggingface/transformers/issues/25199)): weights made for pairs of neighbours want neighbours, unless the rows of $W_q$ and $W_k$ are put into the other order.
+# RoPE's two layouts are not interchangeable, and the difference has confused many (see [transformers #25199](https://github.com/huggingface/transformers/issues/25199)). Weights made for pairs of neighbours need neighbours, unless the rows of $W_q$ and $W_k$ are put into the other order.
 #
 # ## Your certificate
 #
@@ -829,10 +833,10 @@ certificate(
 # %% [markdown] tags=["slide"]
 # ## Takeaways
 #
-# - A modern language model is seven small functions, a block of a dozen lines, and a loop.
+# - This language model is seven small functions, a block of a dozen lines, and a loop.
 # - An architecture is a contract with the weights: order of pairs, place of the norm, scale, gate. Each can be wrong without an error message.
-# - A story that reads well proves little; equal values on the way prove much.
-# - With a cache one new token is computed and $S$ old ones are read; the offset tells it where it stands.
+# - A story that reads well proves little; equal values on the way prove much more.
+# - With a cache one new token is computed and $S$ old ones are read; the offset says where the new one is.
 
 # %% [markdown]
 # | part | shapes | multiplications per new token |
@@ -848,7 +852,7 @@ certificate(
 Quiz(
     [
         {
-            "question": "The prompt is in the cache, one token is new. Which shape has its mask?",
+            "question": "The prompt is in the cache, one token is new. What is the shape of its mask?",
             "choices": [
                 {"text": "1 × 1", "why": "It looks back at the whole prompt, not at itself alone."},
                 {"text": "1 × S, all True", "correct": True, "why": "The newest token may see everything that is there."},
@@ -860,14 +864,14 @@ Quiz(
             "choices": [
                 {"text": "turned by RoPE", "correct": True, "why": "A key's place never changes, so it is turned once."},
                 {"text": "unturned; they are turned when they are read", "why": "It would work, but every step would turn the whole past again."},
-                {"text": "turned, and so do the values", "why": "Values carry content. Their place is not asked for."},
+                {"text": "turned, and so are the values", "why": "Values carry content. Their place is not asked for."},
             ],
         },
         {
             "question": "Your model tells a fluent story, and the checker says layer 1 differs. Who is right?",
             "choices": [
-                {"text": "The story: it sounds right", "why": "So did the model whose cache was off by one."},
-                {"text": "The checker: equal values are the claim", "correct": True, "why": "The likeliest token can survive an error for a long time."},
+                {"text": "The story: it sounds right", "why": "So did the story of the model whose cache was off by one."},
+                {"text": "The checker: it compares every value", "correct": True, "why": "The likeliest token can survive an error for a long time."},
             ],
         },
         {
@@ -882,7 +886,7 @@ Quiz(
             "question": "The published table has 32,000 rows and is used twice. Where?",
             "choices": [
                 {"text": "To look tokens up, and to score the next one", "correct": True, "why": "Tied: one table reads and writes."},
-                {"text": "In the first and in the last block", "why": "Blocks have matrices of their own; the table stands outside."},
+                {"text": "In the first and in the last block", "why": "Blocks have matrices of their own; the table is outside of them."},
             ],
         },
     ],

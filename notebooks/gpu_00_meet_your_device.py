@@ -19,8 +19,6 @@
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %%
-import time
-
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
@@ -45,22 +43,7 @@ gpu.banner(
 #
 # Two matrices of size $n \times n$ take $2n^3$ operations. **Guess first:** twice the size, how many times the work? And will the time grow as much?
 #
-# A GPU answers before it has finished: it takes orders and works through them. So a stopwatch has to wait for it. Forgetting that is the commonest mistake in timing. Here is one, written out; later notebooks call it `gpu.seconds`.
-
-
-# %%
-def seconds(run, repeats=5):
-    """The best of a few runs; the first one only warms up."""
-    run()
-    times = []
-    for _ in range(repeats):
-        gpu.wait()  # on CUDA: torch.cuda.synchronize()
-        start = time.perf_counter()
-        run()
-        gpu.wait()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
+# A GPU answers before it has finished: it takes orders and works through them. So a stopwatch has to wait for it; forgetting that is a common mistake in timing. `gpu.seconds` runs once to warm up, waits for the device after each further run, and gives the best time.
 
 # %% tags=["nbval-ignore-output"]
 seed(0)
@@ -70,7 +53,7 @@ for where in dict.fromkeys(["cpu", gpu.place]):
     speed[where] = []
     for n in sizes if where != "cpu" else [n for n in sizes if n <= 2048]:
         a, b = torch.randn(2, n, n, device=where)
-        took = seconds(lambda a=a, b=b: a @ b)
+        took = gpu.seconds(lambda a=a, b=b: a @ b, 5)
         speed[where].append(2 * n**3 / took / 1e9)
 for where, values in speed.items():
     best = max(values)
@@ -113,8 +96,8 @@ vocabulary, width, length = gpu.choose(
 table = torch.randn(vocabulary, width, device=gpu.place)
 ids = torch.randint(vocabulary, (length,), device=gpu.place)
 one_hot = F.one_hot(ids, vocabulary).float()  # (L, V)
-by_product = seconds(lambda: one_hot @ table)
-by_look_up = seconds(lambda: F.embedding(ids, table))
+by_product = gpu.seconds(lambda: one_hot @ table, 5)
+by_look_up = gpu.seconds(lambda: F.embedding(ids, table), 5)
 print(f"product {1e3 * by_product:.2f} ms, look-up {1e3 * by_look_up:.2f} ms")
 
 # %% tags=["nbval-ignore-output"]
@@ -130,11 +113,11 @@ assert apart < 1e-2
 #
 # 1. At which size does your GPU reach half of its top speed? What does that say about batches of one sentence?
 # 2. Run the products in half precision (`a.half()`). On a GPU with tensor cores the line jumps. On a CPU it may even fall. Why?
-# 3. Time one product *without* `gpu.wait()`. What do you measure?
+# 3. Time one product yourself, with `time.perf_counter()` before and after it. Then call `gpu.wait()` before you stop the clock. What did you measure the first time?
 #
 # <details><summary>What to expect</summary>
 #
 # A GPU needs large products to be busy: thousands of small cores wait for work. That is why sentences are put together in batches. Half precision moves half the bytes and uses special units, where they exist. Without `gpu.wait()` you
-# measure how fast Python gives orders.
+# measure how fast Python gives orders. (On a CPU both times are about the same: a CPU has finished when it answers.)
 #
 # </details>

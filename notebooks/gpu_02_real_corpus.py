@@ -14,10 +14,10 @@
 # %% [markdown]
 # # 2 · GPU exercise: RNNsearch on real words and sentences
 #
-# First the figure that [chapter 2](02_bahdanau.ipynb) had no room for: **type any word, even your own name, and see which letters each sound looks at.** Then real sentences. They are messier than our grammar: tens of thousands of words, several right translations per sentence, typos. You train the same two translators on sentence pairs that volunteers wrote for
+# First a figure: **type any word, even your own name, and see which letters each sound looks at.** Then real sentences. They are messier than those of our grammar: many more words, several right translations per sentence, typos. You train the two translators of [chapter 2](02_bahdanau.ipynb) on sentence pairs that volunteers wrote for
 # [Tatoeba](https://tatoeba.org), and draw the length curve again.
 #
-# The notebook looks at the device it runs on and chooses its sizes. On a CPU, or without the file, it runs small, on sentences of our grammar written to a file in the same format. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+# The notebook looks at the device it runs on and chooses its sizes. On a CPU it runs at a small size. Without the file it takes sentences of our grammar, written to a file in the same format. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %%
 import tempfile
@@ -43,7 +43,7 @@ figures.use_style()
 # %% [markdown]
 # ## Real words first
 #
-# The speller of chapter 2, trained on 112 thousand words of the CMU dictionary. Type any word, even your own name: each sound shows the letters it looked at. The model runs in your browser.
+# This is the speller of chapter 2, trained on words of the CMU dictionary. Type any word: each sound shows the letters it looked at. The model runs in your browser.
 #
 # - Find a silent letter, and a pair of letters that make one sound.
 # - Find a word that it gets wrong. Is the spelling to blame, or the model?
@@ -83,7 +83,7 @@ gpu.banner(
 # Go.	Va !	CC-BY 2.0 (France) …
 # ```
 #
-# Nothing is downloaded behind your back. Without a file, the next cell writes a small stand-in.
+# Nothing is downloaded unless you ask for it. Without a file, the next cell writes a small stand-in.
 
 # %%
 FETCH = False
@@ -154,7 +154,7 @@ assert all(len(words) == len(test) for words in said.values())
 assert bleu["RNNsearch"] - bleu["fixed context"] >= 20, bleu
 
 # %% [markdown]
-# After a few hundred batches on a CPU the two are already far apart (one seed each). On a GPU compare the two lines with each other, not with numbers from papers: another test set, another BLEU.
+# On the stand-in, a few hundred batches on a CPU set the two far apart (one seed each). With a file of your own, compare the two lines with each other, not with numbers from papers: those have other test sets and other ways to compute BLEU.
 
 # %% [markdown]
 # ## The length curve
@@ -176,7 +176,7 @@ ax.legend()
 figures.show(
     fig,
     alt="BLEU against sentence length for a fixed context and for RNNsearch.",
-    caption="Which curve falls faster? How many test sentences stand behind the last point?",
+    caption="Which curve falls faster? How many test sentences is the last point made from?",
 )
 
 # %% [markdown]
@@ -200,7 +200,7 @@ figures.heatmap(
 figures.show(
     fig,
     alt="Attention weights of RNNsearch on one test sentence.",
-    caption="The longest of fifty test sentences. A short training leaves pale clouds where words are rare. A long one makes an alignment of it.",
+    caption="The longest of fifty test sentences. Which rows have one dark cell, and which are spread out?",
 )
 
 # %% [markdown]
@@ -209,7 +209,7 @@ figures.show(
 # Without gold links there is no error rate. But you can count over how many words each row of weights is spread.
 
 # %% [markdown] tags=["exercise"] exercise="02.6"
-# ### Exercise 2.6 ★★ · How many words is a look? (10 min)
+# ### Exercise 2.6 ★★ · Over how many words? (10 min)
 #
 # Write `my_spread(alpha)`. It takes weights of shape $(\dots, T, S)$, zeros among them, and returns a number for each target word, shape $(\dots, T)$: the exponential of the entropy of its row,
 #
@@ -220,7 +220,7 @@ figures.show(
 
 # %% tags=["stub"] exercise="02.6"
 def my_spread(alpha):
-    """Weights (..., T, S) -> the number of words in each look (..., T)."""
+    """Weights (..., T, S) -> over how many words each row is spread (..., T)."""
     entropy = ...  # (..., T), at least 0
     return ...
 
@@ -234,7 +234,7 @@ def my_spread(alpha):
 
 # %% tags=["solution"] exercise="02.6"
 def my_spread(alpha):
-    """Weights (..., T, S) -> the number of words in each look (..., T)."""
+    """Weights (..., T, S) -> over how many words each row is spread (..., T)."""
     entropy = -torch.xlogy(alpha, alpha).sum(dim=-1)
     return entropy.exp()
 
@@ -263,16 +263,16 @@ check("02.6", my_spread)
 #
 # </details>
 #
-# **Turn the languages round:** swap the columns of the file, and translate from French to English. Which direction is easier, and why? (Think of what French marks and English does not.)
+# **Turn the languages round:** swap the columns of the file, and translate from French to English. Which direction gets the better BLEU? (Think of what French marks and English does not.)
 #
 # <details><summary>Hint</summary>
 #
-# English *the* has to become *le*, *la*, *l'* or *les*; the other way round all four become *the*. The target with fewer choices is easier to hit. But French sentences carry the information, so nothing has to be guessed either.
+# English *the* has to become *le*, *la*, *l'* or *les*; in the other direction all four become *the*. That speaks for French to English. But measure it: other words have more choices in English.
 #
 # </details>
 #
 # ## What to take home
 #
-# - The corpus changed, the model did not: a `PairFile` has the methods of our grammar.
-# - Most of a real corpus is short, and one number hides the long sentences: look at the curve.
-# - Without gold links, alignment can be looked at but not measured. That is why the chapter used a grammar.
+# - The corpus changed, the model did not: a `PairFile` has the same methods as our grammar.
+# - One number hides the long sentences: look at the curve, and at how many sentences each point has.
+# - Without gold links there is no error rate. That is why the chapter used a grammar.

@@ -202,7 +202,7 @@ figures.show(
     fig,
     alt="Memory and time of explicit and fused attention against the number of tokens, with theory curves. Explicit "
     "memory follows N squared, fused memory follows N; the time of both grows with N squared.",
-    caption="Above: which theory curve does each follow? Below: the fused kernel saves time, but does it change the slope?",
+    caption="Above: which theory curve does each follow? Below: does the fused kernel change the slope?",
 )
 
 # %% [markdown]
@@ -210,14 +210,14 @@ figures.show(
 #
 # <details><summary>Answer</summary>
 #
-# It changes the *memory* from $N^2$ to $N$, because the table is never written. It does not change the *number of operations*: every query still meets every key, and the time keeps its slope of 2. It is faster by a factor,
-# because moving the table to memory and back takes longer than computing it.
+# It changes the *memory* from $N^2$ to $N$, because the table is never written. It does not change the *number of operations*: every query still meets every key, and the time keeps its slope of 2. Where it is faster, it is by a factor:
+# it does not move the table to memory and back ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)).
 #
 # </details>
 #
 # ## The longest text (5 min)
 #
-# Your explicit attention stopped at some $N$, or would. A model with 12 layers is *trained*, so every layer keeps its weights for the backward pass. How long may the text be with 16 GB, $H = 12$ heads and 2 bytes a number, if we
+# Your explicit attention stopped at some $N$, or would. A model with 12 layers is *trained*, so every layer keeps its weights for the backward pass. How long may the text be with 16 GB, $H = 12$ heads and 2 bytes per number, if we
 # count the tables alone? And with a batch of 8 texts? Guess, then compute it here.
 
 # %%
@@ -316,14 +316,14 @@ print(f"fused    keeps {kept(fused, 1024):.2f} tables")
 # %% [markdown]
 # <details><summary>Why do the blocks not help here?</summary>
 #
-# Autograd keeps the weights of *every* block, because the backward pass needs them, and all blocks together are the whole table. Besides the inputs, the fused kernel keeps only the output and one number a row (the logarithm of the softmax's
-# denominator), and computes each block of weights again in the backward pass. Computing twice is cheaper than remembering: that is the second idea of FlashAttention, and you can have it for your own function with
+# Autograd keeps the weights of *every* block, because the backward pass needs them, and all blocks together are the whole table. Besides the inputs, the fused kernel keeps only the output and one number per row (the logarithm of the softmax's
+# denominator), and computes each block of weights again in the backward pass. To compute again instead of keeping is the second idea of FlashAttention, and you can have it for your own function with
 # `torch.utils.checkpoint`.
 #
 # </details>
 #
 # ## What to take home
 #
-# - The table of weights is what fills the memory: $HN^2$ numbers a layer.
+# - The table of weights is what fills the memory: $HN^2$ numbers per layer.
 # - Blocks of queries cut it for reading; a fused kernel cuts it for training too, by computing again.
-# - Nobody has changed the *time*: exact attention stays at $N^2D$ operations.
+# - None of this changes the number of operations: exact attention stays at $N^2D$.

@@ -14,11 +14,11 @@
 # %% [markdown]
 # # 5 · GPU exercise: train short, test long
 #
-# [Chapter 5](05_positions.ipynb) measured extrapolation on two toy tasks. Here you train small **language models** on real text, each with another encoding, and look at their loss place by place beyond the trained length. Then you stretch RoPE, and train a little more.
+# [Chapter 5](05_positions.ipynb) measured extrapolation on two toy tasks. Here you train small **language models** on real text, each with another encoding, and measure their loss place by place beyond the trained length. Then you stretch RoPE, and train a little more.
 #
-# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny, and its models learn little more than the letters. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+# The notebook chooses its sizes by the device it runs on. On a CPU it stays tiny, and its models learn little more than how frequent each letter is. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
-# %%
+# %% tags=["setup"]
 import math
 import os
 import time
@@ -30,16 +30,18 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlab import figures
+from attnlab.checks import check
 from attnlab.device import find, stopwatch
 from attnlab.layers.heads import MultiHead
 from attnlab.layers.positions import Rope, Sinusoidal, stretched_base
 from attnlab.layers.relative import T5Bias, alibi
 from attnlab.reproducible import seed
 from attnlab.training import Descent, fit
+from attnlab.widgets.diagram import Box, Diagram, Group, Op
 
 figures.use_style()
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 gpu = find()
 device = gpu.place
 trained, width, layers, steps, batch, tested = gpu.choose(
@@ -58,7 +60,7 @@ gpu.banner(
 # %% [markdown]
 # ## The text
 #
-# Something long that every machine has: the source code of Python's own library. Open brackets, names and indentation reach back far. We read it letter by letter.
+# Something long that every machine with Python has: the source code of its own library. Brackets, names and indentation reach far back. We read it letter by letter.
 
 # %% tags=["nbval-ignore-output"]
 files = sorted(Path(os.__file__).parent.glob("*.py"))
@@ -67,9 +69,12 @@ data = torch.tensor(list(text.encode("ascii", "ignore")))  # bytes, 0 to 127
 cut = int(0.9 * len(data))
 train_text, test_text = data[:cut], data[cut:]
 print(f"{len(train_text):,} letters to train on, {len(test_text):,} to test")
+often = torch.bincount(train_text, minlength=128) / len(train_text)  # (128,)
+alone = -(often * often.clamp(min=1e-12).log2()).sum()
+print(f"their frequencies alone: {alone:.2f} bits per letter")
 
 
-# %%
+# %% tags=["plumbing"]
 def pieces(text, length, count):
     """Random pieces of the text, one letter longer: (count, length + 1)."""
     start = torch.randint(len(text) - length - 1, (count, 1))
@@ -79,10 +84,28 @@ def pieces(text, length, count):
 # %% [markdown]
 # ## The model
 #
-# A stack of chapter 4's attention layers with a small MLP each. `kind` chooses the encoding, as in chapter 5.
+# A stack of chapter 4's attention layers with a small MLP each. The encoding is the only thing that changes: sinusoids are added to the letters, T5 and ALiBi add a bias to the scores, RoPE turns queries and keys.
+
+# %% tags=["hide-input"]
+Diagram(
+    [
+        Box("letters", "letters", detail="B × L", at=(0, 1)),
+        Box("embed", "embed", detail="B × L × E", at=(1, 1)),
+        Box("waves", "sinusoids", at=(1, 0), colour="query"),
+        Op("add", at=(2, 1)),
+        Box("attention", "attention", detail="causal", at=(3, 1), colour="attention"),
+        Box("bias", "T5, ALiBi, RoPE", at=(3, 0), colour="query"),
+        Box("mlp", "MLP", at=(4, 1)),
+        Box("next", "next letter", detail="B × L × 128", at=(5, 1)),
+    ],
+    arrows=["letters -> embed -> add -> attention -> mlp -> next", "waves -> add", "bias -> attention"],
+    groups=[Group("layer", ["attention", "mlp"], "several layers")],
+    title="Where an encoding comes in",
+    caption="Each model has one of the two upper boxes. Norms and residual paths are left out of the drawing.",
+)  # fmt: skip
 
 
-# %%
+# %% tags=["plumbing"]
 class Reader(nn.Module):
     """A causal language model of letters; `kind` says how it knows places."""
 
@@ -136,6 +159,7 @@ class Reader(nn.Module):
         return self.losses(piece).mean()
 
 
+# %% tags=["plumbing"]
 def stream(length):
     while True:
         yield pieces(train_text, length, batch)
@@ -143,7 +167,7 @@ def stream(length):
 
 @torch.no_grad()
 def by_place(model, length=longest, count=tested):
-    """Mean loss in 16 windows of places, in bits a letter: (16,).
+    """Mean loss in 16 windows of places, in bits per letter: (16,).
 
     Each piece starts a window later than the one before. So all windows hold
     nearly the same letters, and only their places differ.
@@ -157,7 +181,7 @@ def by_place(model, length=longest, count=tested):
 # %% [markdown]
 # ## Train short, test long
 #
-# **Predict first.** Which curves stay flat beyond the trained length? Which one *improves*, because there is more to look back at?
+# **Predict first.** Which curves stay flat beyond the trained length? Does one *improve*, since there is more to look back at?
 
 # %% tags=["nbval-ignore-output"]
 KINDS = ["sinusoidal", "RoPE", "T5", "ALiBi"]
@@ -170,20 +194,23 @@ for kind in KINDS:
     curves[kind] = by_place(models[kind])
     inside, last = curves[kind][:4].mean(), curves[kind][-1]
     print(
-        f"{kind:11} bits a letter: {inside:.2f} inside, {last:.2f} at the end"
+        f"{kind:11} bits per letter: {inside:.2f} inside, {last:.2f} at the end"
     )
 print(f"{spent():.0f} s")
 
 # %% [markdown]
-# A letter chosen among 128 costs 7 bits: what is below that was learned.
+# A letter drawn evenly from 128 costs 7 bits, and the frequencies alone are printed above: what is below *that* was learned from context. (One training each: on a GPU, change `seed(0)` and see what stays.)
 
 # %% tags=["held"]
 for kind, curve in curves.items():
     assert curve[:4].mean() < 6, (kind, curve)
     assert curve.isfinite().all(), (kind, curve)
+lost = {kind: curve[-1] - curve[:4].mean() for kind, curve in curves.items()}
+assert lost["sinusoidal"] > 0.05, lost
+assert max(abs(lost[kind]) for kind in KINDS[1:]) < 0.05, lost
 
 # %% tags=["hide-input", "nbval-ignore-output"]
-fig, ax = plt.subplots(figsize=(7.2, 3.8))
+fig, ax = plt.subplots(figsize=(7.4, 4.4))
 ends = torch.arange(1, 17) * longest / 16
 styles = ("^:", "D-.", "P-", "o--")  # colours and marks as in chapter 5
 names = ("green", "purple", "orange", "black")
@@ -200,65 +227,75 @@ ax.axvline(trained, color="black", linestyle="--", linewidth=1)
 ax.set(
     title="Loss beyond the trained length",
     xlabel="place in the text",
-    ylabel="bits a letter",
+    ylabel="bits per letter",
 )
 fig.legend(loc="outside right upper")
 figures.show(
     fig,
-    alt="Bits a letter against the place in the text for four encodings, with the trained length marked.",
+    alt="Bits per letter against the place in the text for four encodings, with the trained length marked.",
     caption="Left of the dashed line was trained. Compare the slopes right of it.",
 )
 
 # %% [markdown]
-# On a CPU the models are too small to look far back: three curves lie on top of each other, and only the sinusoids stand out. On a GPU compare with [Press et al. 2021](https://arxiv.org/abs/2108.12409), figure 1: do you see the same order?
+# On a CPU three curves are flat and lie on top of each other, and only the sinusoids get worse. Compare their bits with those of the frequencies alone: such a model has little to lose. On a GPU compare with [Press et al. 2021](https://arxiv.org/abs/2108.12409), figure 1: do you see the same order?
 #
-# ## Exercise 1 ★★ · Stretch RoPE (15 min)
+# ## Stretch RoPE
 #
-# Write `stretch(model, factor)`: give every attention layer of the RoPE model a `Rope` that reaches `factor` times as far, and return the model. Try `squeeze=factor`, then `base=stretched_base(factor, head_width)`. Nothing is trained.
+# Place $p$ turns hand $i$ of a head of width $D$ by $p \cdot b^{-2i/D}$, with base $b$. Chapter 5 stretched it in two ways: squeeze all places, or raise the base.
+
+# %% [markdown] tags=["exercise"] exercise="05.8"
+# ### Exercise 5.8 ★★ · A base for longer texts (15 min)
+#
+# Write `my_base(factor, width, base)`: the new base with which the **slowest** of the `width / 2` hands turns exactly `factor` times more slowly than with `base`. The fastest one, $i = 0$, turns by 1 radian per place with any base. `width` is even and at least 4.
 
 
-# %%
-def stretch(model, factor):
-    """The same weights, with hands that turn more slowly."""
-    return model  # your turn: nothing is stretched yet
+# %% tags=["stub"] exercise="05.8"
+def my_base(factor, width, base):
+    """The base with which the slowest hand turns `factor` times more slowly."""
+    power = ...  # the slowest hand turns by base ** -power
+    return ...
 
+
+# %% [markdown] tags=["hint"] exercise="05.8"
+# The hands have exponents $0, 2/D, 4/D, \dots$ Which one is the last of $D/2$ hands?
+
+# %% [markdown] tags=["hint"] exercise="05.8"
+# It is $(D - 2)/D$. Solve $b_\text{new}^{-(D-2)/D} = b^{-(D-2)/D} / \text{factor}$ for $b_\text{new}$.
+
+
+# %% tags=["solution"] exercise="05.8"
+def my_base(factor, width, base):
+    """The base with which the slowest hand turns `factor` times more slowly."""
+    power = (width - 2) / width  # the slowest hand turns by base ** -power
+    return base * factor ** (1 / power)
+
+
+# %% tags=["check"] exercise="05.8"
+check("05.8", my_base)
+
+# %% [markdown]
+# ## Three ways to turn
+#
+# The library calls it `stretched_base`. **Predict:** the same trained weights with three ways to turn. Which is best at the end of a text four times as long, and which inside the trained length?
 
 # %% tags=["nbval-ignore-output"]
-stretched = by_place(stretch(models["RoPE"], factor=4))
-print(
-    f"at the end: {curves['RoPE'][-1]:.2f} before, {stretched[-1]:.2f} after"
-)
+d, factor = width // heads, longest // trained
+ways = {
+    "as trained": Rope(d),
+    "squeezed": Rope(d, squeeze=factor),
+    "larger base": Rope(d, base=stretched_base(factor, d)),
+}
+for name, rope in ways.items():
+    for look in models["RoPE"].looks:
+        look.rope = rope
+    bits = by_place(models["RoPE"])
+    print(f"{name:12} {bits[:4].mean():.2f} inside,", end=" ")
+    print(f"{bits[-1]:.2f} bits per letter at the end")
 
 # %% [markdown]
-# <details><summary>Hint</summary>
+# ## Try it: and a little training
 #
-# The layers are in `model.looks`, and each has an attribute `rope`. The width of a head is `width // heads`.
-#
-# </details>
-#
-# <details><summary>One answer</summary>
-#
-# It is the next cell. (In a notebook its code is collapsed.)
-#
-# </details>
-
-
-# %% tags=["hide-input", "nbval-ignore-output"]
-def stretch_base(model, factor):
-    d = width // heads
-    for look in model.looks:
-        look.rope = Rope(d, base=stretched_base(factor, d))
-    return model
-
-
-stretched = by_place(stretch_base(models["RoPE"], factor=4))
-print(f"larger base, at the end: {stretched[-1]:.2f} bits a letter")
-print(f"larger base, inside:     {stretched[:4].mean():.2f} bits a letter")
-
-# %% [markdown]
-# ## Exercise 2 ★★★ · And a little training (15 min)
-#
-# Train the stretched model for a tenth of the steps on pieces of four times the length (with a quarter of the batch, if memory is short). **Predict:** what happens to the loss at the end of a long text, and what to the loss inside the first quarter?
+# The model now has the larger base. Train it for a tenth of the steps on pieces of four times the length. **Predict:** what happens to the loss at the end of a long text, and inside the first quarter?
 
 # %% tags=["nbval-ignore-output"]
 fit(
@@ -269,12 +306,15 @@ fit(
     listeners=(),
 )
 longer = by_place(models["RoPE"])
-print(
-    f"after it: {longer[:4].mean():.2f} inside, {longer[-1]:.2f} at the end"
-)
+print(f"after it: {longer[:4].mean():.2f} inside,", end=" ")
+print(f"{longer[-1]:.2f} bits per letter at the end")
+
+# %% tags=["held"]
+assert longer[-1] < bits[-1], (longer, bits)
 
 # %% [markdown]
 # ## What to take home
 #
-# - Read your own curves: which encodings get worse after the trained length, and where? On a CPU the models are tiny and the differences may be too; on a GPU, compare with chapter 5's toy tasks.
-# - For RoPE, compare your three numbers: as trained, stretched, stretched and trained a little. Long-context models do the third ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), [Peng et al. 2023](https://arxiv.org/abs/2309.00071)).
+# - The sinusoidal model got worse beyond its trained length even in the tiny version. The other three stayed where they were, but in the tiny version they know hardly more than frequencies: for them your GPU's curves are the answer.
+# - Stretching changes no weight: three lines swap the `Rope`. Compare its three rows before you believe that one way is best.
+# - A little training on long pieces lowered the loss at the end of the text. In the tiny version that is simply more training; on a GPU compare it with the same number of steps on short pieces. Long-context models stretch *and* train ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), [Peng et al. 2023](https://arxiv.org/abs/2309.00071)).

@@ -27,7 +27,7 @@ import torch
 from attnlab import decoding
 from attnlab.checks import check
 from attnlab.data import Vocabulary, shakespeare
-from attnlab.device import find
+from attnlab.device import find, stopwatch
 from attnlab.models.families import DecoderOnly
 from attnlab.models.transformer import Config
 from attnlab.reproducible import seed
@@ -108,14 +108,14 @@ def half_loss(tokens):
 
 @torch.no_grad()
 def held_out(_):
-    """Loss on text that is not trained on, nats a letter."""
+    """Loss on text that is not trained on, nats per letter."""
     stream = windows(valid, seed=1)
     losses = [model.loss(next(stream).to(device)).item() for _ in range(4)]
     return {"held out": sum(losses) / len(losses)}
 
 
 # %% tags=["nbval-ignore-output"]
-begin = time.perf_counter()
+spent = stopwatch(time.perf_counter)  # by the clock on the wall
 history = fit(
     model,
     windows(train, seed=0),
@@ -128,7 +128,8 @@ history = fit(
         Evaluate(held_out, every=max(1, steps // 10)),
     ),
 )
-seconds = time.perf_counter() - begin
+gpu.wait()  # a GPU may still be at work
+seconds = spent()
 
 # %% tags=["nbval-ignore-output"]
 for score in history.scores:
@@ -195,7 +196,7 @@ print(text[:40] + "".join(letters.decode(written)))
 # %% [markdown] tags=["exercise"] exercise="07.7"
 # ### Exercise 7.7 ★ · What share of the peak? (5 min)
 #
-# Write `my_utilisation(parameters, tokens, seconds, peak)`: the share of the peak (operations a second) that a training of $6ND$ operations reached.
+# Write `my_utilisation(parameters, tokens, seconds, peak)`: the share of the peak (operations per second) that a training of $6ND$ operations reached.
 
 
 # %% tags=["stub"] exercise="07.7"

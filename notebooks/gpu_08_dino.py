@@ -30,6 +30,7 @@ from attnlab.inside.outlines import nearest_neighbours
 from attnlab.models.dino import DINO, entropies, multi_crop
 from attnlab.models.vit import Config, ViT
 from attnlab.reproducible import seed
+from attnlab.training import Descent, Listener, constant, fit
 
 figures.use_style()
 
@@ -92,6 +93,20 @@ def neighbours(vit):
 
 
 # %%
+class Follow(Listener):
+    """After every step the teacher follows; now and then we look at its answers."""
+
+    def __init__(self, dino):
+        self.dino, self.curve = dino, []
+
+    def step(self, model, history):
+        self.dino.update()
+        if (history.steps - 1) % max(1, steps // 20) == 0:
+            found = entropies(self.dino.targets(test[0]))
+            self.curve.append((history.steps - 1, *found))
+
+
+# %%
 def learn(**switches):
     """Train; the two entropies on the way, and k-NN before and after."""
     seed(0)
@@ -101,18 +116,11 @@ def learn(**switches):
         )
     )
     dino = DINO(vit, prototypes=64, momentum=0.99, **switches).to(device)
-    optimiser = torch.optim.AdamW(dino.student.parameters(), lr=5e-4)
-    before, curve = neighbours(dino.teacher[0]), []
-    for step, views in zip(range(steps), batches()):
-        loss = dino.loss(views)
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(dino.student.parameters(), 3.0)
-        optimiser.step()
-        dino.update()
-        if step % max(1, steps // 20) == 0:
-            curve.append((step, *entropies(dino.targets(test[0]))))
-    return before, neighbours(dino.teacher[0]), curve
+    before, teacher = neighbours(dino.teacher[0]), Follow(dino)
+    adam = torch.optim.AdamW(dino.student.parameters(), lr=5e-4)
+    descent = Descent(optimizer=adam, schedule=constant, clip=3.0)
+    fit(dino, batches(), steps=steps, descent=descent, listeners=(teacher,))
+    return before, neighbours(dino.teacher[0]), teacher.curve
 
 
 # %% tags=["nbval-ignore-output"]

@@ -30,6 +30,7 @@ from attnlab.device import find
 from attnlab.models.published import dinov2, imagenet
 from attnlab.models.vit import Config, ViT
 from attnlab.reproducible import seed
+from attnlab.training import Descent, constant, fit
 
 # %% [markdown]
 # ## Your device
@@ -92,8 +93,19 @@ class Reader(nn.Module):
             F.normalize(self.backbone.describe(images), dim=-1) * 8
         )
 
+    def loss(self, pictures):
+        images, kinds = pictures
+        return F.cross_entropy(self(images), kinds)
+
 
 # %%
+def batches():
+    """A few of the pictures, drawn anew each time."""
+    while True:
+        chosen = torch.randint(len(train[0]), (batch,)).tolist()
+        yield train[0][chosen], train[1][chosen]
+
+
 def learn(backbone, *, frozen, rate):
     """Train, and give the share of new pictures that are right."""
     seed(0)
@@ -101,13 +113,9 @@ def learn(backbone, *, frozen, rate):
     groups = [{"params": model.read.parameters(), "lr": 5e-3}]
     if not frozen:
         groups.append({"params": model.backbone.parameters(), "lr": rate})
-    optimiser = torch.optim.AdamW(groups)
-    for _ in range(steps):
-        chosen = torch.randint(len(train[0]), (batch,)).tolist()
-        guess = model(train[0][chosen])
-        optimiser.zero_grad()
-        F.cross_entropy(guess, train[1][chosen]).backward()
-        optimiser.step()
+    adam = torch.optim.AdamW(groups)  # each group at its own rate, to the end
+    descent = Descent(optimizer=adam, schedule=constant, clip=None)
+    fit(model, batches(), steps=steps, descent=descent, listeners=())
     with torch.no_grad():
         parts = [model(part).argmax(-1) for part in test[0].split(50)]
     return (torch.cat(parts) == test[1]).float().mean().item()

@@ -7,7 +7,7 @@
 #     number: 9
 #     title: Swin at 224²
 #     minutes: 40
-#     summary: Swin against a ViT with the same small patches, as pictures grow to 224² and beyond. Measure a training step, train both for the same time, load published weights.
+#     summary: Swin against a ViT with the same small patches, as pictures grow to 224² and beyond. Measure a training step, train both for the same number of steps, load published weights.
 #     gpu: true
 # ---
 
@@ -185,7 +185,7 @@ figures.show(
 #
 # <details><summary>What to look for</summary>
 #
-# The tables grow with $M^2$, but at these widths the linear maps and the network cost more than the tables, so the step hardly slows down until windows are large. Few large windows also mean less padding: 14 divides 56, 7 divides it, 4 does, and a side that is not divided is filled up with zeros.
+# The tables grow with $M^2$. By the count of chapter 9 the linear maps cost more than the tables at these widths, up to large windows: does the step slow down as little as that says? 4, 7 and 14 all divide the 56 tokens of a side of 224; a side that is not divided is filled up with zeros, and they cost time too.
 #
 # </details>
 #
@@ -202,4 +202,4 @@ figures.show(
 # ## What to take home
 #
 # - With small patches the ViT's time and memory explode with the side; the Swin's grow with the area.
-# - Which one is better at equal time depends on the picture's size, not on a name.
+# - Equal steps are not equal time. Before you say which one is better, say at which size of the picture, and what a step cost.

@@ -148,7 +148,7 @@ for a, b in zip(whole.losses, parts.losses, strict=True):
 # %% [markdown] tags=["exercise"] exercise="10.9"
 # ### Exercise 10.9 ★★ · The same batch in unequal parts (10 min)
 #
-# Above, all parts were equally long. Stories are not: the first part may have 50 tokens, the last one 3. The loss is a mean over *tokens*, and each part hands in the gradient of **its own** mean. Write `my_gradient(parts, sizes)`: `parts` $(K, P)$ has one gradient a row, `sizes` $(K)$ the tokens of each part. Return the gradient $(P)$ of the mean over the whole batch. (Widely used trainers had this wrong until 2024: [Hugging Face's account](https://huggingface.co/blog/gradient_accumulation).)
+# Above, all parts were equally long. Stories are not: the first part may have 50 tokens, the last one 3. The loss is a mean over *tokens*, and each part hands in the gradient of **its own** mean. Write `my_gradient(parts, sizes)`: `parts` $(K, P)$ has one gradient per row, `sizes` $(K)$ the tokens of each part. Return the gradient $(P)$ of the mean over the whole batch. (Widely used trainers had this wrong until 2024: [Hugging Face's account](https://huggingface.co/blog/gradient_accumulation).)
 
 
 # %% tags=["stub"] exercise="10.9"

@@ -4,9 +4,7 @@
 
 The same config (ViT-S/16 of 224 pixels, 22 million parameters) and the same batch; CPU seconds on
 one thread, as ratios within one run. Rounds alternate, so that a busy machine slows all alike, and
-each ratio is the median over the rounds. timm is measured where it is installed. Ours reads [CLS]
-alone out of its last block, where theirs compute every token and drop all but one: the outputs and
-all gradients are equal (tests/unit/test_vit.py).
+each ratio is the median over the rounds. timm is measured where it is installed.
 """
 
 import sys

@@ -183,11 +183,6 @@ def _warn_of_typos(model: nn.Module, patterns: Iterable[str]) -> None:
             )
 
 
-def recording() -> bool:
-    """Is any block open? Then a model must not leave out weights that nobody else needs."""
-    return bool(_recorders)
-
-
 def listening() -> bool:
     """Is there a block that wants the weights of the call being made?"""
     return bool(_recorders) and any(recorder.listens() for recorder in _recorders)

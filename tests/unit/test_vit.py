@@ -110,25 +110,6 @@ def test_registers_and_layer_scale_are_counted_and_dropped() -> None:
         grid(found[:, :, 0, 1:], model, images)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_last_block_computes_cls_alone_and_loses_nothing(kind) -> None:
-    torch.manual_seed(0)
-    model = ViT(replace(TINY, positions=kind, registers=2, layer_scale=0.5)).double()
-    images = pictures(3, 2, 20, 20).double()
-
-    def gradients(out: torch.Tensor) -> list[torch.Tensor]:
-        model.zero_grad()
-        out.square().sum().backward()
-        return [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
-
-    short, whole = model.describe(images), model.tokens(images)[:, 0]
-    torch.testing.assert_close(short, whole)
-    torch.testing.assert_close(gradients(short), gradients(whole))
-    with record(model) as maps:  # every row of the last map, not [CLS]'s alone
-        torch.testing.assert_close(model.describe(images), whole)
-    assert maps["blocks.1.attention"].shape == (3, 3, 28, 28)
-
-
 @pytest.mark.parametrize(
     ("name", "count"),
     [

@@ -24,7 +24,6 @@ from attnlab.layers.feed_forward import FeedForward
 from attnlab.layers.heads import MultiHead
 from attnlab.layers.norms import LayerNorm
 from attnlab.layers.patches import GridPositions, PatchEmbedding, grid_of
-from attnlab.record import recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +81,9 @@ class Block(nn.Module):
         self.scale_2 = nn.Identity() if start is None else LayerScale(width, start)
         self.dropout = config.dropout
 
-    def forward(self, x: Tensor, bias: Tensor | None = None, asking: int | None = None) -> Tensor:
-        """(B, L, E) -> (B, L, E). With `asking` only so many tokens ask and leave, the first ones;
-        the others are only looked at: (B, asking, E)."""
-        context = self.norm_1(x)
-        if asking is None:
-            out = self.attention(context, bias=bias)
-        else:
-            bias = None if bias is None else bias[:, :asking]
-            x, out = x[:, :asking], self.attention(context[:, :asking], context, bias=bias)
-        x = x + self._drop(self.scale_1(out))
+    def forward(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
+        """(B, L, E) -> (B, L, E)"""
+        x = x + self._drop(self.scale_1(self.attention(self.norm_1(x), bias=bias)))
         return x + self._drop(self.scale_2(self.feed_forward(self.norm_2(x))))
 
     def _drop(self, x: Tensor) -> Tensor:
@@ -127,15 +119,8 @@ class ViT(nn.Module):
 
     def describe(self, images: Tensor) -> Tensor:
         """One vector for a picture: its [CLS], or the mean of its patches: (B, E)."""
-        if not self.config.cls:
-            return self.tokens(images)[:, self.config.skip :].mean(dim=1)
-        if recording():  # somebody wants every row of every map
-            return self.tokens(images)[:, 0]
-        x, bias = self.prepare(images)
-        for block in self.blocks[:-1]:
-            x = block(x, bias)
-        # Nobody reads what the other tokens become in the last block.
-        return self.norm(self.blocks[-1](x, bias, asking=1))[:, 0]
+        x = self.tokens(images)
+        return x[:, 0] if self.config.cls else x[:, self.config.skip :].mean(dim=1)
 
     def tokens(self, images: Tensor) -> Tensor:
         """Every token after the last norm, [CLS] and registers first: (B, L, E)."""

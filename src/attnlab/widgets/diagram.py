@@ -68,7 +68,8 @@ class Diagram(LiveFigure):
     places instead (a part that is not named keeps its place). An arrow with `via=("above", "left")`
     goes round above in the wide one, left in the tall one. `gap` is the least distance of columns
     and of rows; words are 16 units high, and a slide holds about 810 × 400 units at 24 pixels.
-    `small` draws the wide one alone, as small as can be read: it was met before.
+    `small` draws the wide one alone, as small as can be read: it was met before. Where a drawing is
+    wider than its place, it scrolls sideways, to what is lit.
 
     `steps` become a slider and buttons on a page, and fragments on a slide; `step` is where it
     stands. `lit` lights parts without a step. `alt` is made from the description. What cannot be
@@ -106,7 +107,8 @@ class Diagram(LiveFigure):
         nested = {group.name: group for group in groups}
         flat = [_flat(group, nested) for group in groups]
         values = _values(parts, lines, steps)
-        what = _describe(parts, lines, flat, values)
+        most = _most(lines, values)
+        what = _describe(parts, lines, flat, values, most)
         self.sheets = _sheets(what, _places(parts), tall, gap)
         drawing = {
             "parts": {part.name: words.plain(part.words) or part.name for part in parts},
@@ -114,6 +116,7 @@ class Diagram(LiveFigure):
             "groups": {group.name: list(group.parts) for group in flat},
             "tables": _tables(parts, what, values),
             "carried": {a.called: float(a.value) for a in lines if a.value is not None},
+            "most": most,
         }
         said = [_step(step, place, drawing, values[place + 1]) for place, step in enumerate(steps)]
         super().__init__(
@@ -291,8 +294,19 @@ def _matrix(part: Matrix) -> np.ndarray:
     return values
 
 
+def _most(arrows: Sequence[Arrow], values: list[Values]) -> float:
+    """The largest value that an arrow ever carries: it is drawn thickest."""
+    carried = {a.called: abs(float(a.value)) for a in arrows if a.value is not None}
+    later = [abs(float(v)) for step in values for name, v in step.items() if name in carried]
+    return max([*carried.values(), *later], default=0.0) or 1.0
+
+
 def _describe(
-    parts: Sequence[Part], arrows: Sequence[Arrow], groups: Sequence[Group], values: list[Values]
+    parts: Sequence[Part],
+    arrows: Sequence[Arrow],
+    groups: Sequence[Group],
+    values: list[Values],
+    most: float,
 ) -> Description:
     tables: dict[str, Table] = {}
     shown: dict[str, Cells] = {}
@@ -329,7 +343,6 @@ def _describe(
             largest = max(float(np.abs(one).max()) for one in every)
             scale = part.scale or (1.0 if law == "weights" else largest) or 1.0
             shown[part.name] = Cells(every[0], law, float(scale))
-    most = max((abs(float(a.value)) for a in arrows if a.value is not None), default=0.0) or 1.0
     thick = {a.called: thickness(float(a.value), most) for a in arrows if a.value is not None}
     return Description(parts, arrows, groups, tables, shown, thick)
 
@@ -389,7 +402,7 @@ def _sheets(
 ) -> list[Sheet]:
     """The wide drawing, and the tall one where it is another."""
     wide = sheet(what, "wide", places, gap, turned=False)
-    close = (min(gap[0], 24.0), gap[1])
+    close = (min(gap[0], 24.0), max(gap[1], 14.0))  # a phone scrolls down, not sideways
     if tall is None:
         turned = sheet(what, "tall", places, close, turned=True)
         return [wide, turned] if turned.width < wide.width else [wide]
@@ -407,7 +420,8 @@ def _sheets(
 def _picture(sheets: Sequence[Sheet], small: bool) -> str:
     """Both drawings; the width of their place decides which one is seen (diagram.css).
 
-    A small one has no tall twin: it was met before, and a page may have it a dozen times.
+    A small one has no tall twin: it was met before, a page may have it a dozen times, and a phone
+    scrolls it to what is lit.
     """
     pick = "al-dg-pick al-dg-less" if small else "al-dg-pick"
     if len(sheets) == 1 or small:

@@ -17,6 +17,7 @@ from attnlab.widgets.drawing.parts import Arrow, Group, Matrix, Op, Part, Place,
 FONT, DETAIL = 16.0, 14.0  # words, and the smaller ones
 LINE, DETAIL_LINE = 20.0, 18.0
 PAD_X, PAD_Y = 12.0, 9.0
+PAD_TALL = 8.0  # beside the words of the tall drawing: a phone has no width to spare
 TITLE = 24.0  # above a table
 CELL = 25.0  # height of a cell with a number
 FRAME, FRAME_LABEL = 13.0, 22.0  # a group: air around its parts, room for its words
@@ -122,8 +123,8 @@ class Cells:
 Extent = tuple[float, float, float, float]  # from the middle to the left, up, right, down
 
 
-def measure(part: Part, table: Table | None) -> tuple[Extent, Extent]:
-    """How far a part reaches from its place: all of it, and its core."""
+def measure(part: Part, table: Table | None, air: float) -> tuple[Extent, Extent]:
+    """How far a part reaches from its place: all of it, and its core. `air` is beside its words."""
     if isinstance(part, Op):
         radius = max(13.0, words.width(part.words, FONT) / 2 + 5)
         return (radius,) * 4, (radius,) * 4
@@ -134,7 +135,7 @@ def measure(part: Part, table: Table | None) -> tuple[Extent, Extent]:
     detail = words.lines(getattr(part, "detail", ""))
     wide = max((words.width(line, FONT) for line in lines), default=0.0)
     wide = max([wide, *(words.width(line, DETAIL) for line in detail)])
-    air_x, air_y = (3.0, 2.0) if isinstance(part, Text) else (PAD_X, PAD_Y)
+    air_x, air_y = (3.0, 2.0) if isinstance(part, Text) else (air, PAD_Y)
     high = len(lines) * LINE + len(detail) * DETAIL_LINE + 2 * air_y
     half = (max(wide + 2 * air_x, 0.0 if isinstance(part, Text) else 46.0) / 2, high / 2)
     return (*half, *half), (*half, *half)
@@ -159,9 +160,10 @@ def grid(
     groups: Sequence[Group],
     arrows: Sequence[tuple[Arrow, str]],
     gap: tuple[float, float],
+    air: float,
 ) -> dict[str, Placed]:
     """Put every part on the sheet. `arrows` come with the side that each goes round, or ""."""
-    sizes = {part.name: measure(part, tables.get(part.name)) for part in parts}
+    sizes = {part.name: measure(part, tables.get(part.name), air) for part in parts}
     heads = [_heading(group, places) for group in groups if group.label]
     xs = _axis(0, parts, places, sizes, _extras(0, places, groups, arrows), gap[0], heads)
     ys = _axis(1, parts, places, sizes, _extras(1, places, groups, arrows), gap[1])

@@ -10,6 +10,8 @@ from attnlab.widgets.drawing.layout import (
     FONT,
     FRAME,
     FRAME_LABEL,
+    PAD_TALL,
+    PAD_X,
     Cells,
     Ends,
     Placed,
@@ -57,7 +59,8 @@ def sheet(
     if turned:
         places = {n: (_swapped(first), _swapped(last)) for n, (first, last) in places.items()}
     arrows = [(arrow, _side(arrow, kind, turned)) for arrow in what.arrows]
-    placed = grid(what.parts, places, what.tables, what.groups, arrows, gap)
+    air = PAD_X if kind == "wide" else PAD_TALL
+    placed = grid(what.parts, places, what.tables, what.groups, arrows, gap, air)
     ports = {name: one.ends for name, one in placed.items()}
     rooms = {name: one.room for name, one in placed.items()}
     columns = {place[0] for pair in places.values() for place in pair}

@@ -36,8 +36,8 @@ def drawing(
 ) -> str:
     """The whole picture; `kind` is wide or tall."""
     wide, high = math.ceil(sheet.right - sheet.left), math.ceil(sheet.bottom - sheet.top)
-    inside = "".join(_frame(*frame) for frame in frames)
-    inside += "".join(_arrow(route, thickness.get(route.arrow.called)) for route in made)
+    inside = "".join(_arrow(route, thickness.get(route.arrow.called)) for route in made)
+    inside += "".join(_frame(*frame) for frame in frames)  # its words lie over arrows
     for name, one in placed.items():
         table = tables.get(name)
         body = _table(one, table, values.get(name)) if table else _box(one)

@@ -1,6 +1,7 @@
 // A diagram that Python has drawn: here its parts are lit, its values change, its steps are walked.
 import { frame, lecture, make, nice, shorten, slider } from "./kit.js";
 import { player, still } from "./player.js";
+import { sideways } from "./sideways.js";
 
 /**
  * What a state of the diagram shows: the parts and arrows that are lit, and the values.
@@ -117,6 +118,28 @@ function stepping(it) {
   Object.assign(it, { go, stop });
 }
 
+/** Where the drawing is wider than its place, it scrolls: to what is lit. */
+function looking(it) {
+  const { drawing, figure, picture, nodes, now } = it;
+  const sides = sideways(figure, picture);
+  let wide = false;
+  it.look = ({ lit }) => {
+    if (!wide) return;
+    const from = picture.getBoundingClientRect().left - picture.scrollLeft;
+    const seen = lit.filter((name) => drawing.parts[name])
+      .map((name) => nodes.get(name).find((node) => node.checkVisibility()).getBoundingClientRect())
+      .map((box) => [box.left - from, box.right - from]).sort((a, b) => a[0] - b[0]);
+    if (!seen.length) return;
+    const start = seen[0][0], all = seen.filter(([, right]) => right - start < picture.clientWidth);
+    sides.see(start, Math.max(...all.map(([, right]) => right)));
+  };
+  figure.onResize(() => {
+    wide = picture.scrollWidth - picture.clientWidth > 4;
+    sides.paint();
+    it.look(now());
+  });
+}
+
 /** What is lit, filled and carried now. */
 function painting(it) {
   const { drawing, steps, now, figure, picture, nodes } = it;
@@ -139,10 +162,9 @@ function painting(it) {
         });
       }
     }
-    const most = Math.max(...Object.values(drawing.carried).map(Math.abs), 1e-9);
     for (const [name, value] of Object.entries(carried))
       for (const node of nodes.get(name) ?? []) {
-        node.querySelector("path").style.strokeWidth = 1.2 + 4.8 * Math.min(1, Math.abs(value) / most);
+        node.querySelector("path").style.strokeWidth = 1.2 + 4.8 * Math.min(1, Math.abs(value) / drawing.most);
         const text = node.querySelector("text");
         if (text && /^[−\d.]+$/.test(text.textContent)) text.textContent = nice(value, 2);
       }
@@ -154,6 +176,7 @@ function painting(it) {
     const values = JSON.stringify([figure.theme.dark, state.tables, state.carried]);
     if (values !== last) fill(state);
     last = values;
+    it.look(state);
     it.words.forEach((word, i) => {
       word.classList.toggle("al-dg-now", i === state.step);
       word.ariaHidden = String(i !== state.step);
@@ -272,7 +295,7 @@ function life(it) {
 
 function render(context) {
   const it = { context };
-  for (const piece of [pictureOf, stepping, painting, roving, following, life]) piece(it);
+  for (const piece of [pictureOf, stepping, looking, painting, roving, following, life]) piece(it);
   const { figure } = it;
   return figure.dispose;
 }

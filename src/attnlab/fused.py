@@ -82,7 +82,7 @@ def _kernel(
             return F.scaled_dot_product_attention(
                 q, k, v, extra, dropout, causal, scale=factor, enable_gqa=True
             )
-    lead = torch.broadcast_shapes(q.shape[:-3], k.shape[:-3])
+    lead = _in_front(q.shape[:-3], k.shape[:-3])
 
     def four_axes(x: Tensor) -> Tensor:
         """(L, D), (H, L, D), (..., H, L, D) -> (N, H, L, D), N = all the leading axes in one"""
@@ -99,3 +99,10 @@ def _kernel(
         q, k, v, extra, dropout, causal, scale=factor, enable_gqa=grouped
     )
     return out.reshape((*lead, *out.shape[1:])[-axes:])
+
+
+def _in_front(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """torch.broadcast_shapes of two that fit, without the half second of its first call."""
+    most = max(len(one), len(other))
+    pairs = zip((1,) * (most - len(one)) + one, (1,) * (most - len(other)) + other, strict=True)
+    return tuple(a if b == 1 else b for a, b in pairs)

@@ -8,11 +8,9 @@ recognise it by.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnlab import masks
 from attnlab.attention import weights
@@ -33,6 +31,7 @@ from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.checks.watching import Largest
 from attnlab.scores import dot
 
 # 03.1 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -547,25 +546,6 @@ blocks_of_queries = Exercise(
     suspects=BLOCKS,
     lesson="A row of the softmax needs all keys, but no other row: the table need never be whole.",
 )
-
-
-class Largest(TorchDispatchMode):
-    """While active, remembers the largest tensor that was made, and what a fused kernel took."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shape = torch.Size([0])
-        self.fused = 0  # the most queries that a kernel of scaled_dot_product_attention took
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        for one in made if isinstance(made, tuple | list) else [made]:
-            # The inputs are copied as bytes: those are not numbers of the answer.
-            if isinstance(one, Tensor) and one.is_floating_point():
-                self.shape = max(self.shape, one.shape, key=math.prod)
-        if "scaled_dot_product" in func.name():
-            self.fused = max(self.fused, args[0].shape[-2])
-        return made
 
 
 def queries_and_keys(*front: int, queries: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,7 +10,6 @@ import math
 
 import torch
 from torch import Tensor
-from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab.checks.answer import OVERFLOWS, Answer, look_at_tensor, look_for_nan
 from attnlab.checks.ch04_suspects import (
@@ -28,6 +27,7 @@ from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
 from attnlab.checks.plain import ch04 as plain
+from attnlab.checks.watching import Products
 from attnlab.layers.heads import MultiHead, split
 from attnlab.record import record
 
@@ -325,11 +325,11 @@ def counted(heads: int) -> dict[str, float]:
     """Build a layer, run it, and count."""
     width, length = 16, 6
     layer = MultiHead(width, heads, bias=False)
-    with record(layer) as maps, FlopCounterMode(display=False) as counter:
+    with record(layer) as maps, Products() as products:
         layer(numbers(1, length, width))
     return {
         "parameters": sum(p.numel() for p in layer.parameters()),
-        "products": counter.get_total_flops(),
+        "products": products.total,
         "weights": sum(int(t.numel()) for t in maps.values() if isinstance(t, Tensor)),
         "head width": width // heads,
     }

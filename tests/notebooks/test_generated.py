@@ -7,7 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from coursekit.build import stale
+from coursekit import advice
+from coursekit.build import load_chapters, stale
 from coursekit.execute import said
 from coursekit.project import Project
 from coursekit.source import read_chapter
@@ -23,6 +24,11 @@ def test_there_are_chapters() -> None:
 def test_generated_notebooks_are_not_stale() -> None:
     problems = stale(Project(ROOT))
     assert not problems, "\n".join(problems)
+
+
+def test_no_cell_that_must_be_read_is_too_long_to_read() -> None:
+    chapters = load_chapters(Project(ROOT))
+    assert [note for chapter in chapters for note in advice.long_cells(chapter)] == []
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)

@@ -32,7 +32,7 @@ def half_the_exponent(length, width):
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
 
 
-@wrong("05.1", "Places are counted from 0")
+@wrong("05.1", "Positions are counted from 0")
 def from_one(length, width):
     angle = torch.arange(1, length + 1)[:, None] / 10_000 ** (torch.arange(0, width, 2) / width)
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
@@ -68,7 +68,7 @@ def rotation(angle):
     return torch.tensor([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
 
 
-@wrong("05.2", "This matrix moves k places back")
+@wrong("05.2", "This matrix moves k positions back")
 def turns_back(k, width):
     return torch.block_diag(*[rotation(k / 10_000 ** (i / width)).T for i in range(0, width, 2)])
 
@@ -105,7 +105,7 @@ def ones(k, width):
 
 @right("05.2")
 def by_least_squares(k, width):
-    """Solve M PE(p) = PE(p + k) for many places, in double precision."""
+    """Solve M PE(p) = PE(p + k) for many positions, in double precision."""
     speed = 10_000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
 
     def waves(places):
@@ -196,7 +196,7 @@ def without_abs(slopes, n, m):
     return -slopes.view(-1, 1, 1) * (torch.arange(m - n, m)[:, None] - torch.arange(m))
 
 
-@wrong("05.4", "The queries are the last L of the S places")
+@wrong("05.4", "The queries are the last L of the S positions")
 def from_the_left(slopes, n, m):
     return -slopes.view(-1, 1, 1) * (torch.arange(n)[:, None] - torch.arange(m)).abs()
 
@@ -289,22 +289,22 @@ def scores_of(q, k, first_query, first_key=0):
     return rope(q, first_query) @ rope(k, first_key).T / math.sqrt(q.shape[-1])
 
 
-@wrong("05.6", "as if they stood at the first places")
+@wrong("05.6", "as if they stood at the first positions")
 def still_the_bug(q, k):
     return scores_of(q, k, 0)
 
 
-@wrong("05.6", "The first query is put at place S")
+@wrong("05.6", "The first query is put at position S")
 def one_text_too_far(q, k):
     return scores_of(q, k, len(k))
 
 
-@wrong("05.6", "one place too early")
+@wrong("05.6", "one position too early")
 def off_by_one(q, k):
     return scores_of(q, k, len(k) - len(q) - 1)
 
 
-@wrong("05.6", "as if they stood at the first places")
+@wrong("05.6", "as if they stood at the first positions")
 def moves_the_keys_along(q, k):
     """Moved alike, queries and keys are where they were: RoPE sees distances only."""
     return scores_of(q, k, len(k) - len(q), len(k) - len(q))
@@ -317,7 +317,7 @@ def forgot_the_scale(q, k):
 
 @right("05.6")
 def pad_turn_and_cut(q, k):
-    """Put the queries where they stand, turn all places, and keep the last ones."""
+    """Put the queries where they stand, turn all positions, and keep the last ones."""
     rope = Rope(q.shape[-1])
     padded = torch.cat([torch.zeros(len(k) - len(q), q.shape[-1]), q])
     turned = rope(padded)[len(k) - len(q) :]
@@ -334,7 +334,7 @@ def one_query_at_a_time(q, k):
 # 05.7 moves_with_you(kind) -----------------------------------------------------------------------
 
 
-@wrong("05.7", "words meet places in two of its four terms")
+@wrong("05.7", "words meet positions in two of its four terms")
 def sinusoids_are_relative(kind):
     return kind != "learned"
 

@@ -35,7 +35,7 @@ sinusoids = Exercise(
     returns="a table of shape (length, width)",
     reference=sinusoidal,
     suspects=SINUSOIDS,
-    lesson="A place is E/2 hands of clocks, from a fast one to a very slow one.",
+    lesson="A position is E/2 hands of clocks, from a fast one to a very slow one.",
 )
 
 
@@ -49,7 +49,7 @@ def at_place_0_all_sines_are_0_and_all_cosines_1(answer: Answer) -> None:
     first = answer(5, 8)[0]
     if not close(first, torch.tensor([0.0, 1.0] * 4)):
         row = ", ".join(f"{x:.2f}" for x in first.tolist())
-        raise Mistake(f"The row of place 0 is ({row}), expected (0, 1, 0, 1, 0, 1, 0, 1).")
+        raise Mistake(f"The row of position 0 is ({row}), expected (0, 1, 0, 1, 0, 1, 0, 1).")
 
 
 @sinusoids.property
@@ -83,7 +83,7 @@ shifting = Exercise(
     returns="a matrix of shape (width, width)",
     reference=shift,
     suspects=SHIFT,
-    lesson="One matrix moves every place by k. A linear layer could learn it.",
+    lesson="One matrix moves every position by k. A linear layer could learn it.",
 )
 
 
@@ -143,7 +143,7 @@ rotary = Exercise(
     returns="the turned x, with the shape of x",
     reference=rope,
     suspects=ROPE,
-    lesson="Absolute places went in, and dot products see their distance only.",
+    lesson="Absolute positions went in, and dot products see their distance only.",
 )
 
 
@@ -168,18 +168,20 @@ def a_turn_keeps_lengths(answer: Answer) -> None:
 def place_0_is_not_turned(answer: Answer) -> None:
     x = numbers(5, 8)
     if not close(answer(x, 0)[0], x[0]):
-        raise Mistake("With offset 0 the first token stands at place 0, yet it has changed.")
+        raise Mistake("With offset 0 the first token stands at position 0, yet it has changed.")
 
 
 @rotary.property
 def each_pair_turns_at_its_own_speed(answer: Answer) -> None:
-    answer.must_match(numbers(5, 8), 0, likely="Pair i at place p is turned by p / 10000^(2i/D).")
+    answer.must_match(
+        numbers(5, 8), 0, likely="Pair i at position p is turned by p / 10000^(2i/D)."
+    )
     answer.must_match(numbers(7, 4, seed=1), 0)
 
 
 @rotary.property
 def the_first_token_stands_at_offset(answer: Answer) -> None:
-    answer.must_match(numbers(3, 6), 10, likely="Places are offset, offset + 1, …")
+    answer.must_match(numbers(3, 6), 10, likely="Positions are offset, offset + 1, …")
 
 
 @rotary.property
@@ -189,7 +191,7 @@ def scores_depend_on_the_distance_only(answer: Answer) -> None:
     far = (answer(q, 102) * answer(k, 107)).sum()
     if abs(near - far) > 1e-2:
         raise Mistake(
-            f"The score of places 2 and 7 is {near:.3f}, that of 102 and 107 {far:.3f}: the "
+            f"The score of positions 2 and 7 is {near:.3f}, that of 102 and 107 {far:.3f}: the "
             "distance is the same."
         )
 
@@ -201,7 +203,7 @@ def a_batch_and_heads_may_come_first(answer: Answer) -> None:
 
 @rotary.draws
 def tokens_and_an_offset(draw: Draw) -> tuple[Tensor, int]:
-    """Up to place 50: further out, an angle in float32 depends on how it was computed."""
+    """Up to position 50: further out, an angle in float32 depends on how it was computed."""
     length = draw.choice([draw.size(1, 7), 30])
     x = draw.numbers(*draw.front(), length, 2 * draw.size(1, 5))
     return x, draw.choice([0, draw.size(0, 20)])
@@ -236,7 +238,9 @@ def a_token_is_at_distance_0_from_itself(answer: Answer) -> None:
 
 @linear.property
 def as_many_queries_as_keys(answer: Answer) -> None:
-    answer.must_match(SLOPES, 4, 4, likely="−slope · |place of the key − place of the query|.")
+    answer.must_match(
+        SLOPES, 4, 4, likely="−slope · |position of the key − position of the query|."
+    )
 
 
 @linear.property
@@ -264,8 +268,8 @@ ruler = Exercise(
     title="A head that counts back",
     call="count_back(k, width)",
     returns="two matrices w_q and w_k of shape (width, D)",
-    lesson="These weights never saw a text, and work at any place. Sinusoids can extrapolate: what "
-    "fails is what training on short texts finds.",
+    lesson="These weights never saw a text, and work at any position. Sinusoids can extrapolate: "
+    "what fails is what training on short texts finds.",
 )
 
 
@@ -275,7 +279,7 @@ def matrices(answer: Answer, k: int, width: int) -> tuple[Tensor, Tensor]:
         f"count_back({k}, {width})",
         width,
         given=f"k = {k}, width = {width}",
-        likely="A place is a row of `width` numbers, and its query is `pe @ w_q`.",
+        likely="A position is a row of `width` numbers, and its query is `pe @ w_q`.",
     )
 
 
@@ -287,24 +291,24 @@ def must_count_back(answer: Answer, k: int, width: int, first: int = 0) -> None:
         raise Mistake("The weights are nan: the numbers are so large that the scores overflow.")
     if bool((table.amax(-1) < 1 / LENGTH + 1e-3).all()):
         raise Mistake(
-            "Every place spreads its attention evenly.",
+            "Every position spreads its attention evenly.",
             likely="All scores are nearly the same: are the matrices still zero?",
         )
     here = torch.arange(k, LENGTH)
     found = here - table[k:].argmax(-1)  # how far each one looks back
-    where = f"With k = {k}, width = {width}" + (f" and places from {first}" if first else "")
+    where = f"With k = {k}, width = {width}" + (f" and positions from {first}" if first else "")
     if not bool((found == k).all()):
         odd = int((found != k).nonzero()[0])
         seen, seen_later = int(found[odd]), int(found[-1])
-        likely = "The query of place p should be the key of place p − k, made longer."
+        likely = "The query of position p should be the key of position p − k, made longer."
         if bool((found == 0).all()):
-            likely = "Its query points where its key does: turn one of them by k places."
+            likely = "Its query points where its key does: turn one of them by k positions."
         elif bool((found == -k).any()):
             likely = "It looks ahead: the turn goes the wrong way. Transpose the matrix."
         elif bool((found[10:] == seen_later).all()):
             likely = f"All look {seen_later} back. Does your turn depend on k?"
         raise Mistake(
-            f"{where}, place {first + k + odd} looks mostly at the place {seen} back, "
+            f"{where}, position {first + k + odd} looks mostly at the position {seen} back, "
             f"expected {k} back.",
             likely,
         )
@@ -366,7 +370,7 @@ def a_single_new_token_against_a_cache(answer: Answer) -> None:
     answer.must_match(
         numbers(1, 8),
         numbers(6, 8, seed=1),
-        likely="With 6 keys, the only query stands at place 5.",
+        likely="With 6 keys, the only query stands at position 5.",
     )
 
 
@@ -380,7 +384,7 @@ def token_by_token_is_the_whole_text(answer: Answer) -> None:
             raise Mistake(
                 f"Token {last - 1} alone, against {last} keys, has other scores than in the whole "
                 "text.",
-                likely="Its query stands at the last place, its keys from place 0 on.",
+                likely="Its query stands at the last position, its keys from position 0 on.",
             )
 
 
@@ -394,9 +398,9 @@ def newest_queries_and_all_keys(draw: Draw) -> tuple[Tensor, Tensor]:
 
 KINDS = ("sinusoidal", "learned", "Shaw", "T5", "ALiBi", "RoPE")
 WHY = {
-    "sinusoidal": "Places are added before W_q and W_k. Expand the score: words meet places in two "
-    "of its four terms, and W_q W_kᵀ stands between the two places.",
-    "learned": "Every place has a row of its own, and row 28 has nothing to do with row 8.",
+    "sinusoidal": "Positions are added before W_q and W_k. Expand the score: words meet positions "
+    "in two of its four terms, and W_q W_kᵀ stands between the two positions.",
+    "learned": "Every position has a row of its own, and row 28 has nothing to do with row 8.",
     "Shaw": "The added vector depends on j − i alone.",
     "T5": "The bucket depends on j − i alone.",
     "ALiBi": "The bias depends on |j − i| alone.",
@@ -414,7 +418,7 @@ prediction = Exercise(
 
 
 def stays(kind: str) -> bool:
-    """Run it: a pair at places 3 and 8, then at 23 and 28, with random words and weights."""
+    """Run it: a pair at positions 3 and 8, then at 23 and 28, with random words and weights."""
     width, places = 8, 40
     x, w_q, w_k = numbers(2, width), numbers(width, width, seed=1), numbers(width, width, seed=2)
     table = {"sinusoidal": sinusoidal(places, width), "learned": numbers(places, width, seed=3)}

@@ -59,11 +59,11 @@ SINUSOIDS: Suspects = [
         half_the_exponent,
     ),
     (
-        "The waves get shorter and shorter: places are multiplied by 10000^(2i/E), not divided.",
+        "The waves get shorter and shorter: positions are multiplied by 10000^(2i/E), not divided.",
         lambda length, width: _of_angles(_places(length) / frequencies(width)),
     ),
     (
-        "The first row belongs to place 1. Places are counted from 0.",
+        "The first row belongs to position 1. Positions are counted from 0.",
         lambda length, width: sinusoidal(length, width, offset=1),
     ),
 ]  # fmt: skip
@@ -100,8 +100,8 @@ def _mirrored(k: int, width: int) -> Tensor:
 
 SHIFT: Suspects = [
     (
-        "This matrix moves k places back. The pair is (sin, cos), not (x, y): sin(a + b) = sin a "
-        "cos b + cos a sin b.",
+        "This matrix moves k positions back. The pair is (sin, cos), not (x, y): sin(a + b) = "
+        "sin a cos b + cos a sin b.",
         lambda k, width: shift(-k, width),
     ),
     (
@@ -109,7 +109,7 @@ SHIFT: Suspects = [
         lambda k, width: torch.block_diag(*[_block(float(k))] * (width // 2)),
     ),
     (
-        "This matrix moves one place, whatever k is.",
+        "This matrix moves one position, whatever k is.",
         lambda k, width: shift(1, width),
     ),
     (
@@ -177,15 +177,15 @@ ROPE: Suspects = [
     ),
     ("The second number of a pair is a sin + b cos, with a plus.", _flipped),
     (
-        "`offset` has no effect: the first token of x stands at place `offset`.",
+        "`offset` has no effect: the first token of x stands at position `offset`.",
         lambda x, offset: rope(x, 0),
     ),
     (
-        "Every pair turns at the same speed, 1 radian a place. Pair i turns by 10000^(-2i/D).",
+        "Every pair turns at the same speed, 1 radian per position. Pair i turns by 10000^(-2i/D).",
         _one_speed,
     ),
     (
-        "Every token is turned by the same angle, that of place `offset`.",
+        "Every token is turned by the same angle, that of position `offset`.",
         lambda x, offset: rotate(x, _turns(x, offset)[:1]),
     ),
 ]  # fmt: skip
@@ -231,8 +231,8 @@ ALIBI: Suspects = [
         lambda slopes, queries, keys: -slopes[:, None, None] * distances(queries, keys),
     ),
     (
-        "This counts query 0 as place 0. The queries are the last L of the S places, as with a "
-        "causal mask: query i stands at place S − L + i.",
+        "This counts query 0 as position 0. The queries are the last L of the S positions, as with "
+        "a causal mask: query i stands at position S − L + i.",
         lambda slopes, queries, keys: -slopes[:, None, None] * _from_the_left(queries, keys).abs(),
     ),
     (
@@ -250,7 +250,7 @@ ALIBI: Suspects = [
 
 
 def cached(q: Tensor, k: Tensor) -> Tensor:
-    """The queries are the last ones of the keys' places."""
+    """The queries are the last ones of the keys' positions."""
     return _scores(q, k, len(k) - len(q))
 
 
@@ -260,21 +260,21 @@ def _scores(q: Tensor, k: Tensor, first_query: int) -> Tensor:
 
 CACHED: Suspects = [
     (
-        "The queries are turned as if they stood at the first places. They are the last L of the "
-        "S places.",
+        "The queries are turned as if they stood at the first positions. They are the last L of "
+        "the S positions.",
         lambda q, k: _scores(q, k, 0),
     ),
     (
-        "The first query is put at place S. With S keys the last place is S − 1, so the first of L "
-        "queries stands at S − L.",
+        "The first query is put at position S. With S keys the last position is S − 1, so the "
+        "first of L queries stands at S − L.",
         lambda q, k: _scores(q, k, len(k)),
     ),
     (
-        "Every query is put one place too early: the first of L queries stands at S − L.",
+        "Every query is put one position too early: the first of L queries stands at S − L.",
         lambda q, k: _scores(q, k, len(k) - len(q) - 1),
     ),
     (
-        "Every query is put one place too late: the first of L queries stands at S − L.",
+        "Every query is put one position too late: the first of L queries stands at S − L.",
         lambda q, k: _scores(q, k, len(k) - len(q) + 1),
     ),
     (
@@ -286,7 +286,7 @@ CACHED: Suspects = [
         lambda q, k: q @ k.mT / q.shape[-1] ** 0.5,
     ),
     (
-        "Only the queries are turned; the keys have places, too.",
+        "Only the queries are turned; the keys have positions, too.",
         lambda q, k: rope(q, len(k) - len(q)) @ k.mT / q.shape[-1] ** 0.5,
     ),
 ]

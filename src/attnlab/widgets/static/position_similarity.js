@@ -33,7 +33,7 @@ function render(context) {
   const encoding = choice({ label: "Encoding", options: options(), value: model.get("chosen"),
     input: (i) => figure.push("chosen", Number(i)) });
   const knob = (key, label) => slider({ label, min: 0, max: 1, step: 1, value: 0, input: (v) => figure.push(key, v) });
-  const place = knob("place", "Place"), row = knob("row", "Row"), column = knob("column", "Column");
+  const place = knob("place", "Position"), row = knob("row", "Row"), column = knob("column", "Column");
   figure.controls.append(encoding, place, row, column);
 
   const canvas = make("canvas", { role: "img" });
@@ -91,7 +91,7 @@ function render(context) {
     const name = model.get("names")[now.chosen] ?? "";
     canvas.setAttribute("aria-label", `Cosine similarity, ${shorten(name, 60)}, ${rows} by ${columns}`);
     mapName.textContent = now.grid ? `Patch (${now.row}, ${now.column}) with every patch`
-      : "Every place with every place";
+      : "Every position with every position";
     const [little, much] = figure.theme.dark ? ["dark", "light"] : ["light", "dark"];
     scale.textContent = `cosine: ${little} = ${nice(least, 2)}, ${much} = 1`;
     curve.hidden = now.grid;
@@ -100,11 +100,11 @@ function render(context) {
       sideName.textContent = model.get("image") ? "Where the patch is in the image" : "";
       paintPhoto(now, wide);
     } else {
-      sideName.textContent = `Place ${now.place} with every place`;
+      sideName.textContent = `Position ${now.place} with every position`;
       const plot = chart({
         wide: Math.max(200, half), high: Math.min(14 * em, two ? high : 11 * em), em, x: [0, rows - 1],
           y: [-1.05, 1.08], xTicks: roundTicks(rows - 1, half / (4 * em)),
-        yTicks: [-1, 0, 1], xName: "place", label: `Cosine of place ${now.place} with every place`,
+        yTicks: [-1, 0, 1], xName: "position", label: `Cosine of position ${now.place} with every position`,
       });
       plot.rule(plot.x(now.place), plot.box.top, plot.x(now.place), plot.box.bottom, "al-ps-probe");
       plot.line(now.similarity.map((v, i) => [i, v]), { class: "al-ps-line" });

@@ -36,9 +36,9 @@ function render(context) {
     figure.push(name, place);
   }
   const last = model.get("longest");
-  const query = slider({ label: "Place of the query", min: 0, max: last, step: 1, value: model.get("query"),
+  const query = slider({ label: "Position of the query", min: 0, max: last, step: 1, value: model.get("query"),
     input: (p) => move("query", p) });
-  const key = slider({ label: "Place of the key", min: 0, max: last, step: 1, value: model.get("key"),
+  const key = slider({ label: "Position of the key", min: 0, max: last, step: 1, value: model.get("key"),
     input: (p) => move("key", p) });
   const tied = toggle({ label: "move both together", value: model.get("tied"),
     input: (on) => figure.push("tied", on) });
@@ -46,7 +46,7 @@ function render(context) {
     label: "Base", min: 10, max: 1e6, log: true, detents: [10, 100, 1000, 1e4, 1e5, 1e6], value: model.get("base"),
     format: (b) => String(Math.round(b)), input: (b) => figure.push("base", b),
   });
-  const swap = button("Swap the places", () => {
+  const swap = button("Swap the positions", () => {
     const [q, k] = [model.get("query"), model.get("key")];
     figure.push("query", k);
     figure.push("key", q);
@@ -78,7 +78,7 @@ function render(context) {
     return make("div.al-rd-dial", {}, make("div.al-rd-pair", {}, `pair ${pair}`), picture,
       make("div.al-rd-words", {},
         make("span", {}, `${turn >= 0.1 ? nice(turn, 2) : turn.toPrecision(1).replace(/e-(\d+)/, "·10^−$1")} rad per ` +
-          `place`), make("strong", {}, nice(now.parts[pair], 2))));
+          `position`), make("strong", {}, nice(now.parts[pair], 2))));
   }
 
   let size = 720;
@@ -102,7 +102,7 @@ function render(context) {
       wide: Math.max(200, size), high: 9 * em, em, x: [-longest, longest], y: [low - room, high + room],
       xTicks: [-longest, -longest / 2, 0, longest / 2, longest].map(Math.round),
         yTicks: [[low, nice(low, 1)], [high, nice(high, 1)]],
-      xName: "distance: place of the key − place of the query",
+      xName: "distance: position of the key − position of the query",
         label: `Score against distance; at distance ${now.distance} it is ${nice(now.score, 2)}`,
     });
     plot.rule(plot.x(now.distance), plot.box.top, plot.x(now.distance), plot.box.bottom, "al-rd-probe");

@@ -29,7 +29,7 @@ function render(context) {
     label: "Show", options: [["waves", "sinusoids"], ["binary", "binary counter"]], value: model.get("view"),
     input: (name) => figure.push("view", name),
   });
-  const place = slider({ label: "Place", min: 0, max: model.get("length") - 1, step: 1, value: model.get("place"),
+  const place = slider({ label: "Position", min: 0, max: model.get("length") - 1, step: 1, value: model.get("place"),
     input: (p) => figure.push("place", p) });
   const dim = slider({ label: "Dimension", min: 0, max: model.get("width") - 1, step: 1, value: model.get("dim"),
     input: (d) => figure.push("dim", d) });
@@ -44,7 +44,7 @@ function render(context) {
   const rowsName = make("div.al-sm-name.al-aside");
   const wave = make("div"), row = make("div.al-aside");
   const waveName = make("div.al-sm-title"), rowName = make("div.al-sm-title.al-aside");
-  const left = make("div", {}, make("div.al-sm-title", {}, "Rows: places. Columns: dimensions"), map, rowsName);
+  const left = make("div", {}, make("div.al-sm-title", {}, "Rows: positions. Columns: dimensions"), map, rowsName);
   const grid = make("div.al-sm-grid", {}, left, make("div", {}, waveName, wave, rowName, row));
   const readout = make("div.al-readout");
   figure.body.append(grid, readout);
@@ -79,16 +79,16 @@ function render(context) {
       ink.strokeRect(now.dim * cw, 1, cw, high - 2);
     }
     canvas.setAttribute("aria-label",
-      `Matrix of ${rows} places and ${columns} dimensions, probed at place ${now.place}, dimension ${now.dim}.`);
+      `Matrix of ${rows} positions and ${columns} dimensions, probed at position ${now.place}, dimension ${now.dim}.`);
     const [most, least] = figure.theme.dark ? ["light", "dark"] : ["dark", "light"];
-    const places = `↓ places 0 to ${rows - 1} · → dimensions 0 to ${columns - 1}`;
+    const places = `↓ positions 0 to ${rows - 1} · → dimensions 0 to ${columns - 1}`;
     rowsName.textContent = `${places} · ${most} = 1, ${least} = ${low}`.replaceAll("-", "−");
 
     const room = Math.max(180, two ? size - wide - 1.5 * em : size), yTicks = binary ? [0, 1] : [-1, 0, 1];
     const span = binary ? [-0.1, 1.1] : [-1.1, 1.1];
     const over = chart({ wide: room, high: half, em, x: [0, rows - 1], y: span,
-      xTicks: roundTicks(rows - 1, room / (4 * em)), yTicks, xName: "place",
-      label: `Dimension ${now.dim} over the places` });
+      xTicks: roundTicks(rows - 1, room / (4 * em)), yTicks, xName: "position",
+      label: `Dimension ${now.dim} over the positions` });
     if (binary) over.line(now.wave.flatMap((v, p) => [[p - 0.5, v], [p + 0.5, v]]).map(
       ([p, v]) => [Math.max(0, Math.min(rows - 1, p)), v]), { class: "al-sm-line" });
     else {
@@ -101,16 +101,16 @@ function render(context) {
     wave.replaceChildren(over.node);
     const bars = chart({ wide: room, high: half, em, x: [-0.6, columns - 0.4], y: span,
       xTicks: roundTicks(columns - 1, room / (4 * em)), yTicks, xName: "dimension",
-      label: `The vector of place ${now.place}` });
+      label: `The vector of position ${now.place}` });
     now.row.forEach((v, d) => bars.line([[d, 0], [d, v]], { class: d === now.dim ? "al-sm-bar al-sm-here"
       : "al-sm-bar", "stroke-width": Math.max(2, 0.6 * (bars.x(1) - bars.x(0))) }));
     row.replaceChildren(bars.node);
-    waveName.textContent = binary ? `Bit ${now.dim}: flips every ${2 ** now.dim} places`
-      : `Dimension ${now.dim}: wavelength ${long(now.wavelength)} places`;
-    rowName.textContent = binary ? `Place ${now.place} = ${[...now.row].reverse().join("")} in binary`
-      : `The vector of place ${now.place}`;
+    waveName.textContent = binary ? `Bit ${now.dim}: flips every ${2 ** now.dim} positions`
+      : `Dimension ${now.dim}: wavelength ${long(now.wavelength)} positions`;
+    rowName.textContent = binary ? `Position ${now.place} = ${[...now.row].reverse().join("")} in binary`
+      : `The vector of position ${now.place}`;
     readout.textContent = binary
-      ? `Bit ${now.dim} of place ${now.place} is ${now.value}. Low bits flip fast, high bits slowly.`
+      ? `Bit ${now.dim} of position ${now.place} is ${now.value}. Low bits flip fast, high bits slowly.`
       : `PE(${now.place}, ${now.dim}) ` +
         `= ${now.dim % 2 ? "cos" : "sin"}(${now.place} / ${nice(now.wavelength / (2 * Math.PI), 2)}) ` +
         `= ${nice(now.value)}`;

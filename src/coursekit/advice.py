@@ -1,16 +1,25 @@
-"""What an author is told, and nothing stops at: cells too long to read, a page that opens without a
-picture. `build`, `check` and `book` print it.
+"""What an author is told, and nothing stops at: cells too long to read, slides with too much code,
+a page that opens without a picture. `build`, `check` and `book` print it.
 """
 
+import re
 from collections.abc import Iterator
 
 from nbformat import NotebookNode
 
-from coursekit.source import FOLDED, Chapter
+from coursekit.source import FOLDED, Cell, Chapter
 
 LONGEST = 25  # lines of a cell that must be read
+ON_A_SLIDE = 12  # lines of code on a slide that is laid out for code
 PICTURES = ("data-widget=", "<img", "<figure", "plotly-graph-div")
+FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WORDS_FIRST = 110  # about what fits above a picture on the first screen
+
+
+def of_source(chapter: Chapter) -> Iterator[str]:
+    """What can be said before anything is run."""
+    yield from long_cells(chapter)
+    yield from long_code_slides(chapter)
 
 
 def long_cells(chapter: Chapter) -> Iterator[str]:
@@ -23,6 +32,34 @@ def long_cells(chapter: Chapter) -> Iterator[str]:
                 f"{chapter.name}:{cell.line}: note: a visible cell has {lines} lines; show at most "
                 f"{LONGEST}, and fold the rest (plumbing, hide-input)."
             )
+
+
+def long_code_slides(chapter: Chapter) -> Iterator[str]:
+    """A listener cannot turn back: code on a slide is a few lines."""
+    begins: Cell | None = None  # the cell that begins the slide laid out for code
+    lines = 0
+    for cell in (*chapter.cells, Cell(kind="markdown", text="", line=0, tags=("slide",))):
+        if cell.slide in ("slide", "subslide"):
+            if begins and lines > ON_A_SLIDE:
+                yield (
+                    f"{chapter.name}:{begins.line}: note: a slide has {lines} lines of code; show "
+                    f"at most {ON_A_SLIDE}."
+                )
+            begins, lines = (cell if "layout-code" in cell.tags else None), 0
+        if (
+            begins
+            and cell.slide
+            and cell.slide != "notes"
+            and not {*FOLDED, "held"} & set(cell.tags)
+        ):
+            lines += _code_lines(cell)
+
+
+def _code_lines(cell: Cell) -> int:
+    """How many lines of code a cell shows: all of them, or those between fences."""
+    if cell.kind == "code":
+        return len(cell.text.strip().splitlines())
+    return sum(len(code.strip().splitlines()) for code in FENCED.findall(cell.text))
 
 
 def first_screen(page: NotebookNode, chapter: Chapter) -> Iterator[str]:

@@ -82,7 +82,7 @@ def assemble(
         notebook = executed[chapter.stem]
         gpu = [c for c in chapters if c.gpu and not chapter.gpu and c.number == chapter.number]
         page = pages.website(notebook, chapter, project, has_slides(chapter), gpu=gpu)
-        for note in (*advice.long_cells(chapter), *advice.first_screen(page, chapter)):
+        for note in (*advice.of_source(chapter), *advice.first_screen(page, chapter)):
             tqdm.write(note)
         put(f"{chapter.stem}.ipynb", text_of(_plain(page)))
     put("index.md", landing_page(project, chapters, force=force))

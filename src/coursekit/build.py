@@ -35,7 +35,7 @@ def build(
         student = editions.student(one, project)
         lines.append(_save(project, student, target(project, student), overwrite))
         lines.append(_build_solutions(project, one, force, overwrite))
-        lines += advice.long_cells(one)
+        lines += advice.of_source(one)
     return lines
 
 
@@ -88,7 +88,7 @@ def stale(project: Project, chapter: str | None = None) -> list[str]:
 
 def notes(project: Project, chapter: str | None = None) -> list[str]:
     """What the authors of the chosen chapters should know, and nothing stops at."""
-    return [note for one in load_chapters(project, chapter) for note in advice.long_cells(one)]
+    return [note for one in load_chapters(project, chapter) for note in advice.of_source(one)]
 
 
 def _staleness(project: Project, edition: Edition) -> str | None:

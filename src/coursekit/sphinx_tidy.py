@@ -25,15 +25,27 @@ window.addEventListener("load", async () => {
 });
 """
 # Words wait for their letters, which are in a style sheet and come at once; if not, not for long.
-# Set in other letters first, every line would break anew before the reader's eyes.
-LETTERS = """
+# Set in other letters first, every line would break anew before the reader's eyes. The figures of
+# the first screen are waited for as well: not every browser knows blocking="render" (see book.py).
+FIRST_PAINT = """
 {
   const { classList } = document.documentElement;
-  const show = () => classList.remove("course-setting");
   classList.add("course-setting");
   const fonts = ["", "600 ", "italic "].map((kind) => `${kind}16px "Source Sans Pro"`);
-  Promise.allSettled(fonts.map((font) => document.fonts.load(font))).then(show);
-  setTimeout(show, 600);
+  const letters = Promise.allSettled(fonts.map((font) => document.fonts.load(font)));
+  const figures = new Promise((done) => {
+    const look = () => {
+      const figures = [...document.querySelectorAll("[data-widget]")];
+      const first = figures.filter((place) => place.getBoundingClientRect().top < innerHeight);
+      const dead = first.some((place) => !/yes|failed/.test(place.dataset.mounted));
+      if (dead || document.readyState === "loading") requestAnimationFrame(look);
+      else done();
+    };
+    look();
+  });
+  const atMost = (soon, ms) => Promise.race([soon, new Promise((late) => setTimeout(late, ms))]);
+  Promise.all([atMost(letters, 600), atMost(figures, 1500)])
+    .then(() => classList.remove("course-setting"));
 }
 """
 # A name for the arrows of the side bar; and paper is white, whatever the screen is.
@@ -65,7 +77,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this. The priority is late: after everybody has added their files."""
     app.add_config_value("course_descriptions", {}, "html")
     app.add_config_value("course_tools", "", "html")  # pages are made anew when these tools change
-    scripts = ICONS + LETTERS + FORMULAS + FRAME
+    scripts = ICONS + FIRST_PAINT + FORMULAS + FRAME
     app.connect("builder-inited", lambda app: app.add_js_file(None, body=scripts))
     app.connect("html-page-context", tidy, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

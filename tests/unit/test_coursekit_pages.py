@@ -182,6 +182,25 @@ def test_an_author_hears_of_long_cells_and_of_a_page_without_a_picture(
     assert "shows code before its first picture" in notes(code, figure)
 
 
+def test_an_author_hears_of_too_much_code_on_a_slide(chapters: list[Chapter]) -> None:
+    begins = Cell(kind="markdown", text="## Code", line=3, tags=("slide", "layout-code"))
+    fenced = Cell(
+        kind="markdown", text="```python\n" + "x = 1\n" * 5 + "```", line=5, tags=("fragment",)
+    )
+    code = Cell(kind="code", text="x = 1\n" * 8, line=9, tags=("fragment",))
+    folded = replace(code, tags=("fragment", "hide-input"))
+    page = replace(code, tags=())
+    after = Cell(kind="markdown", text="## Next", line=20, tags=("slide",))
+
+    def notes(*cells: Cell) -> list[str]:
+        return list(advice.of_source(replace(chapters[0], cells=cells)))
+
+    assert notes(begins, fenced, folded, page, after, code) == []
+    (note,) = notes(begins, fenced, code, after)
+    assert note.startswith("notebooks/03_weighted_means.py:3: note: a slide has 13 lines of code")
+    assert notes(begins, fenced, code) == [note], "the last slide, too"
+
+
 PAGE = """<article class="bd-article"><section id="top">
 <h1>3 · Means<a class="headerlink">#</a></h1><p>Words <code>names</code>.</p>
 <section id="heat"><h2>Temperature</h2><p>Hot or cold.</p>

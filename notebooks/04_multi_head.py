@@ -26,6 +26,7 @@ import torch
 import torch.nn.functional as F
 from einops import rearrange
 from IPython.display import display
+from matplotlib.colors import ListedColormap
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -77,7 +78,7 @@ Diagram(
         Step("One head has one row of weights: half on C, half on E. It hands over the mean.", lit=["a1", "o1"]),
         Step("Two heads have two rows. Each takes one film and hands over its shelf.", lit=["a2", "o2"]),
         Step(
-            "Swap the two films. The mean is what it was: nobody can tell who stands where. The two heads notice.",
+            "Swap the two films. The mean stays what it was: it does not say which film is where. The two heads notice.",
             lit=["V", "o1", "o2"],
             values={"V": turned, "o1": one @ turned, "o2": both @ turned},
         ),
@@ -231,8 +232,8 @@ fig, ax = plt.subplots(figsize=(7.2, 3))
 for share, name in ((1 / 16, "guessing"), (1 / 4, "one shelf,\nsaid twice")):
     ax.axvline(share, color="grey", linestyle="--", linewidth=1.2)
     ax.text(share + 0.01, -0.75, name, va="top", size=11.5, color="dimgrey")
-for place, (_, shares) in enumerate(clerks.values()):
-    ax.plot(shares, [place] * 3, "o", markersize=13, alpha=0.6)
+for row, (_, shares) in enumerate(clerks.values()):
+    ax.plot(shares, [row] * 3, "o", markersize=13, alpha=0.6)
 ax.set_yticks(range(3), list(clerks))
 ax.set(
     xlim=(0, 1.04),
@@ -242,7 +243,7 @@ ax.set(
 figures.show(
     fig,
     alt="The share of customers who get both films, three seeds each. One head: about a quarter. One head, twice as wide: about a quarter. Two heads: all of them.",
-    caption="Three seeds each; their dots lie on each other. Why would a clerk be right exactly 1 time in 4?",
+    caption="Three seeds each; the dots overlap. Why would a clerk be right exactly 1 time in 4?",
 )
 
 # %% [markdown] tags=["notes"]
@@ -343,7 +344,7 @@ assert twice >= 0.99, (right, twice)
 # %% [markdown]
 # Two heads have two rows of weights and simply take $\alpha_1 > \beta_1$ and $\beta_2 > \alpha_2$.
 #
-# Be fair to the one head: the proof needs a *linear* reader. A mixture of 2 : 1 still tells all 16 pairs of shelves apart, so a reader with a hidden layer may untangle it. **Guess:** does it?
+# To be fair to the single head: the proof needs a *linear* reader. A mixture of 2 : 1 still tells all 16 pairs of shelves apart, so a reader with a hidden layer may untangle it. **Guess:** does it?
 
 # %% tags=["nbval-ignore-output"]
 shares = []
@@ -364,7 +365,7 @@ assert min(shares) >= 0.9, shares
 assert heavy > 1.2 * light, (heavy, light)
 
 # %% [markdown]
-# It does, with 12 hidden units, and its weights are no longer nearly equal: the ratio is the message. In a Transformer such a network follows every attention layer (chapter 6), so one head is not the end of the world. But an exact ratio for each order is a fragile code: with $n$ wishes one number per shelf needs $2^n$ levels, where $n$ heads need $n$ rows.
+# It does, with 12 hidden units, and its weights are no longer nearly equal: the ratio is the message. In a Transformer such a network follows every attention layer (chapter 6), so one head is not the end of the world. But it needs an exact ratio for each order: with $n$ wishes one number per shelf needs $2^n$ levels, where $n$ heads need $n$ rows.
 
 # %% [markdown]
 # ## 2 · By hand
@@ -436,7 +437,7 @@ Diagram(
 )  # fmt: skip
 
 # %% [markdown] tags=["notes"]
-# Ask before the last step: what would `x.reshape(1, 3, 2, 2)` give? It runs without an error and is wrong: the classic bug of this chapter.
+# Ask before the last step: what would `x.reshape(1, 3, 2, 2)` give? It runs without an error and is wrong: a well-known bug.
 
 # %% [markdown]
 # By reshape alone, head 0 gets four of token 0's six numbers and nothing of token 1. There is no error and no warning. Exercise 4.1 has it in the wild.
@@ -484,7 +485,7 @@ Diagram(
 # Here is a sentence inside a real encoder, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084); [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): 6 layers of 12 heads, $E = 384$, $D = 32$. The 72 softmaxes run in your browser.
 #
 # - **Find** a head where every word attends to the word before it, and one where it attends to the next.
-# - **Heat** one head up to $\tau = 10$. Does the mean of its layer notice? Cool it down to 0.1.
+# - **Heat** one head to $\tau = 10$. Does the mean of its layer notice? Cool it down to 0.1.
 # - **Knock out** the rest of a layer. What was hidden in the mean?
 
 # %%
@@ -538,12 +539,12 @@ model_view(
 )
 
 # %% [markdown]
-# (Both run bertviz's own drawing code inside a closed frame, with no network. `attnlab.inside.bertviz_views` shows how.)
+# (Both run bertviz's own drawing code inside a sandboxed frame, with no network. `attnlab.inside.bertviz_views` shows how.)
 
 # %% [markdown] tags=["deeper"]
 # ### Look into GPT-2
 #
-# Do you have a network, and the time to fetch 500 MB? Then set the switch below and look into **GPT-2**, a decoder: all its maps are lower triangles. The cell counts how many heads rest on the first token.
+# Do you have a network connection, and the time to download 500 MB? Then set the switch below and look into **GPT-2**, a decoder: all its maps are lower triangles. The cell counts how many heads rest on the first token.
 
 # %% tags=["deeper", "nbval-ignore-output"]
 ONLINE = False  # True: fetch GPT-2 once and look inside
@@ -601,7 +602,7 @@ torch.testing.assert_close(ours, theirs(x, x, x)[0])
 print("ours = nn.MultiheadAttention:", tuple(ours.shape))
 
 # %% [markdown]
-# And the library's `MultiHead`, which later chapters import. It adds masks, fewer key heads, rotary positions and a cache, and at its heart there are the same five lines (`src/attnlab/layers/heads.py`).
+# And the library's `MultiHead`, which later chapters import. It adds masks, fewer key heads, rotary positions and a cache, and at its heart are the same five lines (`src/attnlab/layers/heads.py`).
 
 # %%
 layer = MultiHead(E, H, bias=False)
@@ -707,13 +708,13 @@ assert set(costs.values()) == {counted}, costs
 #
 # ### What do the heads of a real model do?
 #
-# In the grid you found heads by eye. There are 72 of them, so let us **score** them instead. A head's score for a job is the share of its attention that goes to the places the job is about, averaged over all tokens that could do it. Five jobs; all but *same word* were found in BERT by [Clark et al. 2019](https://arxiv.org/abs/1906.04341):
+# In the grid you found heads by eye. There are 72 of them, so let us **score** them instead. A head's score for a job is the share of its attention that goes to the positions the job is about, averaged over all tokens that have such positions. Five jobs; all but *same word* were found in BERT by [Clark et al. 2019](https://arxiv.org/abs/1906.04341):
 #
-# | job | the places |
+# | job | the positions |
 # |---|---|
 # | previous token | $i - 1$ |
 # | next token | $i + 1$ |
-# | same word | other places with the same word |
+# | same word | other positions with the same word |
 # | separator | `[CLS]` and `[SEP]` |
 # | punctuation | commas, full stops |
 
@@ -760,10 +761,10 @@ figures.show(
 )
 
 # %% [markdown] tags=["notes"]
-# The previous-token head is nearly perfect, on each of three texts. Many heads give most of their weight to [CLS]; in BERT that place is mostly [SEP] (Clark et al.).
+# The previous-token head is nearly perfect, on each of three texts. Part 7 counts the heads that give at least half of their weight to [CLS] and [SEP] on each text: 21 of 72. Here it is mostly [CLS]; in BERT mostly [SEP] (Clark et al.).
 
 # %% [markdown]
-# Is the first one luck? Rank the previous-token heads on each text alone:
+# Is the first result luck? Rank the previous-token heads on each text alone:
 
 # %% tags=["hide-input"]
 winners = [head_roles.rank(scores["previous token"])[0] for scores in found]
@@ -819,13 +820,13 @@ fig.colorbar(image, ax=axes, location="bottom", shrink=0.5, label="weight")
 figures.show(
     fig,
     alt="Four attention maps of MiniLM: a line below the diagonal, a line above it, spots where the word story meets its twin, and a column at the full stop.",
-    caption="Each map is the strongest head for its job on the first text. Which of them could you have found without a score?",
+    caption="The strongest head for each job over the three texts, shown on the first. Which of them could you have found without a score?",
 )
 
 # %% [markdown]
 # ### Which heads matter?
 #
-# A head with a clear job is a good story. Does the model need it? Take it out and see. MiniLM's own job is sentence similarity: paraphrases should be nearer to each other than to anything else. We have two sets of 15 pairs, each worded differently:
+# A head with a clear job is a good story. Does the model need it? Take it out and see. MiniLM's own job is sentence similarity: paraphrases should be nearer to each other than to anything else. We have two sets of 15 different pairs:
 
 # %%
 for sentence, paraphrase in CHOOSE[:3]:
@@ -894,11 +895,11 @@ figures.show(
 )
 
 # %% [markdown]
-# Two surprises. **Most heads can go, one at a time, and hardly anything happens.** And the head with the clearest job of all, the previous-token head, is among them. A clear role and a large effect are different things, and only the role can be seen in a map.
+# Two surprises. **Most heads can be removed, one at a time, and hardly anything happens.** And the head with the clearest job of all, the previous-token head, is among them. A clear role and a large effect are different things, and only the role can be seen in a map.
 #
 # ### Pruning
 #
-# If most heads can go alone, can they go *together*? Remove more and more of them: the least important first, in random order, or the most important first. The order was chosen on 15 pairs, and we now measure on the **other** 15
+# If most heads can be removed one at a time, can they be removed *together*? Remove more and more of them: the least important first, in random order, or the most important first. The order was chosen on 15 pairs, and we now measure on the **other** 15
 # ([Michel et al. 2019](https://arxiv.org/abs/1905.10650) and [Voita et al. 2019](https://arxiv.org/abs/1905.09418) did it at scale).
 
 # %% tags=["plumbing", "nbval-ignore-output"]
@@ -933,6 +934,7 @@ for name, curve in curves.items():
 least, most = curves["least important first"], curves["most important first"]
 assert least[2] >= 0.85 * least[0], curves
 assert most[2] <= 0.70 * most[0], curves
+assert abs(least[-1] / least[0] - 0.25) < 0.1, curves  # no attention at all
 
 # %% tags=["slide", "hide-input"]
 fig, ax = plt.subplots(figsize=(7, 3.6))
@@ -948,14 +950,14 @@ ax.legend()
 figures.show(
     fig,
     alt="The margin against the number of removed heads. Removing the least important first, the curve falls slowly up to two thirds of the heads; most important first, it falls at once.",
-    caption="Random: the mean of three orders. Without 24 heads, well chosen, most of the margin is left. What is left at 72 comes from words alone: no attention at all.",
+    caption="Random: the mean of three orders. Without 24 heads, well chosen, most of the margin is left. What is left at 72 comes without any attention: from the words, their positions and the layers' networks.",
 )
 
 # %% [markdown] tags=["notes"]
-# The order was chosen on other sentences than those measured here. With no attention at all the words by themselves still leave some margin: a baseline.
+# The order was chosen on other sentences than those measured here. With no attention at all about a quarter of the margin is left: words, positions and the layers' networks. That is the baseline.
 
 # %% [markdown]
-# A third of the heads can go for about a tenth of the margin, if they are well chosen. And notice the right end: with *no* attention left, there is still some margin, because the words alone say a lot. Without that baseline we would have credited attention with it.
+# A third of the heads can go for about a tenth of the margin, if they are well chosen. And notice the right end: with *no* attention left, there is still some margin: about a quarter, from the words, their positions and the layers' networks alone. Without that baseline we would have credited attention with it.
 #
 # ## 6 · More features than numbers
 #
@@ -1018,7 +1020,7 @@ Diagram(
     arrows=["x -> h -> r -> y", "W -> h"],
     steps=[
         Step("Feature 1 is on, the others are off.", lit=["x"]),
-        Step("What travels are two numbers: the arrow of feature 1, its column of W.", lit=["x", "W", "h"]),
+        Step("What travels is two numbers: the arrow of feature 1, its column of W.", lit=["x", "W", "h"]),
         Step("Each feature reads them with its own arrow. Feature 1 reads itself, the others read interference: some above 0, some below.", lit=["h", "r"]),
         Step("The ReLU removes what is below 0, and a bias a part of the rest. Feature 1 comes back, with a faint ghost or two.", lit=["r", "y"]),
         Step(f"Now features {ghost[0] + 1} and {ghost[1] + 1} are on, and the one between their arrows comes back instead: a ghost.", lit=["x", "y"], values=both),
@@ -1107,7 +1109,7 @@ assert cost.item() > 10 * sparse_cost, (cost, sparse_cost)
 # %% [markdown] tags=["deeper"]
 # ### A phase change
 #
-# Take the smallest case, two features and one number. The second feature has importance $r$ relative to the first. There are three things to do with it: drop it, give it the number for itself, or put both on one line in opposite directions. We train $11 \times 11$ models. Small models get stuck easily, so each starts 16 times and the best is kept.
+# Take the smallest case, two features and one number. The second feature has importance $r$ relative to the first. There are three things to do with it: drop it, give it the number to itself, or put both on one line in opposite directions. We train $11 \times 11$ models. A single start may get stuck, so each model starts 16 times and the best is kept.
 
 # %% tags=["deeper", "plumbing", "nbval-ignore-output"]
 DENSITY, RELATIVE = torch.logspace(0, -2, 11), torch.logspace(-1, 1, 11)
@@ -1138,7 +1140,8 @@ assert clear.float().mean() >= 0.97
 
 # %% tags=["deeper", "hide-input"]
 fig, ax = plt.subplots(figsize=(6.4, 4.2))
-ax.imshow(phase, cmap="cividis", vmin=0, vmax=3, aspect="auto")
+hues = [figures.COLOURS[name] for name in ("black", "blue", "orange", "sky")]
+ax.imshow(phase, cmap=ListedColormap(hues), vmin=0, vmax=3, aspect="auto")
 for (i, j), value in zip(
     torch.cartesian_prod(torch.arange(11), torch.arange(11)).tolist(),
     phase.flatten().tolist(),
@@ -1160,8 +1163,8 @@ ax.set(
 )
 figures.show(
     fig,
-    alt="A map over importance and density. At the top, dense, the more important feature alone is kept; further down both share one number: first where they matter alike, then, from a density of about 0.16 on, at every importance.",
-    caption="The border is sharp: a small change of density, and the model changes what it does altogether. That is why it is called a phase change. (At the top, in the middle, both matter alike: a toss-up.)",
+    alt="A map over importance and density. At the top, dense, the more important feature alone is kept; further down both share one number: first where they matter equally, then, from a density of about 0.16 on, at every importance.",
+    caption="The border is sharp: a small change of density, and the model changes what it does altogether. That is why it is called a phase change. (At the top, in the middle, both matter equally: a toss-up.)",
 )
 
 # %% [markdown] tags=["deeper"]
@@ -1172,7 +1175,7 @@ figures.show(
 #
 # ### "Each head has a meaning"
 #
-# One reads that a head *is* the subject head, or the pronoun head. Is there a name for every head? Call a head *specialised* if one of our five jobs takes at least half of its attention on **each** of the three texts.
+# You may read that a head *is* the subject head, or the pronoun head. Is there a name for every head? Call a head *specialised* if one of our five jobs takes at least half of its attention on **each** of the three texts.
 
 # %% tags=["hide-input"]
 least = {
@@ -1223,7 +1226,7 @@ figures.show(
 )
 
 # %% [markdown] tags=["notes"]
-# A handful have a name. Most do something we have no name for. The next cell of the notebook knocks out each kind as a whole.
+# Three have a name. Most do something we have no name for. The next cell of the notebook knocks out each kind as a whole.
 
 # %% tags=["held"]
 assert special.sum() <= 8
@@ -1253,9 +1256,14 @@ for name, mask in (("named", special), ("nameless", nameless)):
 assert left["resting"] >= 0.9 * left["none"], left
 assert left["nameless"] <= 0.5 * left["none"], left
 assert left["nameless"] < curves["random"][4], (left, curves)
+lost_each = [
+    (left["none"] - left[name]) / int(mask.sum())
+    for name, mask in (("named", special), ("nameless", nameless))
+]
+assert 0.6 < lost_each[0] / lost_each[1] < 1.6, lost_each
 
 # %% [markdown]
-# A handful have a name, some rest, and **most do nothing that we have a name for**. They are not idle: without them the model loses more than half of its margin, more than without 48 heads drawn at random, and without those that rest next to nothing. Divided by their number, the named and the nameless lose about the same each. (Three heads are few, and heads knocked out together need not add up.) A name says that we can describe a head, not that it matters more.
+# Three have a name, some rest, and **most do nothing that we have a name for**. They are not idle: without them the model loses more than half of its margin, more than without 48 heads drawn at random. Without the resting heads it loses next to nothing. Per head, losing a named one costs about as much as losing a nameless one. (Three heads are few, and heads knocked out together need not add up.) A name says that we can describe a head, not that it matters more.
 #
 # ### "More heads cost more"
 #
@@ -1504,9 +1512,9 @@ check("04.6", times)
 # %% [markdown] tags=["slide"]
 # ## 9 · Takeaways
 #
-# 1. **One softmax is one convex mixture.** Two things asked for at once need two rows of weights: two heads.
+# 1. **One softmax is one convex mixture.** With a linear reader, two things asked for at once need two rows of weights: two heads.
 # 2. **Heads are blocks of the width**, $D = E/H$. Cut, attend, paste, and $W^O$ adds up what they write.
-# 3. **They cost no extra parameters and no extra products**, for any $H$. What multiplies is the tables: memory, and time on long texts.
+# 3. **They cost no extra parameters and no extra products**, for any $H$. What multiplies is the tables: memory and, for the explicit version, time.
 # 4. **A visible role is not importance.** The clearest head of MiniLM can go; a third of its heads can go together for a tenth of the margin, if chosen well.
 # 5. **A layer can keep more features than numbers** when features are rare: the toy model does. So a direction need not have one meaning.
 
@@ -1531,7 +1539,7 @@ check("04.6", times)
 Quiz(
     [
         {
-            "question": "Width 512, 8 heads. Which shape have the attention weights of one text with 20 tokens?",
+            "question": "Width 512, 8 heads. What shape do the attention weights of one text with 20 tokens have?",
             "choices": [
                 {
                     "text": "(8, 20, 20)",
@@ -1597,10 +1605,10 @@ Quiz(
             "choices": [
                 {
                     "text": "It raises an error",
-                    "why": "The number of entries fits, so it runs. That is what makes the bug so common.",
+                    "why": "The number of entries fits, so it runs. That is what makes the bug so easy to miss.",
                 },
                 {
-                    "text": "It mixes tokens: a head gets whole tokens instead of a slice of each",
+                    "text": "It mixes tokens: head 0 gets token 0 and a quarter of token 1, instead of its slice of all ten",
                     "correct": True,
                     "why": "reshape never moves anything. Cut the last axis first, then swap heads and tokens.",
                 },
@@ -1633,7 +1641,7 @@ Quiz(
             "choices": [
                 {
                     "text": "When all of them are equally important",
-                    "why": "With dense features only two are kept, whatever their importance.",
+                    "why": "With dense features only two were kept, though the importances differ little (1, 0.9, 0.81 …).",
                 },
                 {
                     "text": "When they are rarely on at the same time",

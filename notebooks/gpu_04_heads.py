@@ -46,8 +46,8 @@ width, length, batch, steps = gpu.choose(
     pretended=(8, 6, 2, 3),
 )
 gpu.banner(
-    cuda="width 1024, 1024 tokens, 3000 steps per model. Some ten minutes.",
-    mps="width 512, 512 tokens, 2000 steps per model. Some ten minutes.",
+    cuda="width 1024, 1024 tokens, 3000 steps per model. About ten minutes.",
+    mps="width 512, 512 tokens, 2000 steps per model. About ten minutes.",
     cpu="a small version: width 128, 128 tokens, 300 steps per model.",
 )
 
@@ -117,7 +117,7 @@ figures.show(
 # %% [markdown]
 # <details><summary>Answer</summary>
 #
-# (a) does not grow. (b) grows in proportion to the heads. On CUDA the measured peak of the explicit version is about two such tables: of scores, scaled scores and weights, two live side by side at any moment. (c) and (d) are yours to read. The fused kernel keeps no table, so its memory stays flat. Its time need not: there are more, narrower products to do.
+# (a) does not grow. (b) grows in proportion to the heads. On CUDA expect the explicit version to peak at about two such tables: of scores, scaled scores and weights, two live side by side at any moment. (c) and (d) are yours to read. The fused kernel keeps no table, so its memory stays flat. Its time need not: there are more, narrower products to do.
 #
 # </details>
 #
@@ -245,7 +245,8 @@ print("64 numbers in all, films right in 3 seeds, and the prediction")
 for heads, found in shares.items():
     served = min(heads, WISHES)
     predicted = (served + (WISHES - served) / SHELVES) / WISHES
-    print(f"{heads:2d} heads of width {64 // heads:2d}: ", end="")
+    name = "head " if heads == 1 else "heads"
+    print(f"{heads:2d} {name} of width {64 // heads:2d}: ", end="")
     print(*(f"{share:.2f}" for share in found), f"  {predicted:.2f}")
 
 # %% tags=["held"]

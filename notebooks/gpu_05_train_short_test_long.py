@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 5 · GPU exercise: train short, test long
 #
-# [Chapter 5](05_positions.ipynb) measured extrapolation on two toy tasks. Here you train small **language models** on real text, each with another encoding, and measure their loss place by place beyond the trained length. Then you stretch RoPE, and train a little more.
+# [Chapter 5](05_positions.ipynb) measured extrapolation on two toy tasks. Here you train small **language models** on real text, each with another encoding, and measure their loss position by position, also beyond the trained length. Then you stretch RoPE, and train a little more.
 #
 # The notebook chooses its sizes by the device it runs on. On a CPU it stays tiny, and its models learn little more than how frequent each letter is. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
@@ -29,7 +29,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attnlab import figures
+from attnlab import figures, palette
 from attnlab.checks import check
 from attnlab.device import find, stopwatch
 from attnlab.layers.heads import MultiHead
@@ -107,7 +107,7 @@ Diagram(
 
 # %% tags=["plumbing"]
 class Reader(nn.Module):
-    """A causal language model of letters; `kind` says how it knows places."""
+    """A causal language model of letters; `kind` says how it knows positions."""
 
     def __init__(self, kind):
         super().__init__()
@@ -166,11 +166,11 @@ def stream(length):
 
 
 @torch.no_grad()
-def by_place(model, length=longest, count=tested):
-    """Mean loss in 16 windows of places, in bits per letter: (16,).
+def by_position(model, length=longest, count=tested):
+    """Mean loss in 16 windows of positions, in bits per letter: (16,).
 
     Each piece starts a window later than the one before. So all windows hold
-    nearly the same letters, and only their places differ.
+    nearly the same letters, and only their positions differ.
     """
     start = torch.arange(count)[:, None] * (length // 16)
     some = test_text[start + torch.arange(length + 1)].to(device)
@@ -191,7 +191,7 @@ for kind in KINDS:
     seed(0)
     models[kind] = Reader(kind).to(device)
     fit(models[kind], stream(trained), steps=steps, descent=Descent(lr=2e-3))
-    curves[kind] = by_place(models[kind])
+    curves[kind] = by_position(models[kind])
     inside, last = curves[kind][:4].mean(), curves[kind][-1]
     print(
         f"{kind:11} bits per letter: {inside:.2f} inside, {last:.2f} at the end"
@@ -199,7 +199,7 @@ for kind in KINDS:
 print(f"{spent():.0f} s")
 
 # %% [markdown]
-# A letter drawn evenly from 128 costs 7 bits, and the frequencies alone are printed above: what is below *that* was learned from context. (One training each: on a GPU, change `seed(0)` and see what stays.)
+# A letter drawn uniformly from 128 costs 7 bits, and the frequencies alone are printed above: whatever is below *that* was learned from context. (One training each: on a GPU, change `seed(0)` and see what stays.)
 
 # %% tags=["held"]
 for kind, curve in curves.items():
@@ -212,27 +212,26 @@ assert max(abs(lost[kind]) for kind in KINDS[1:]) < 0.05, lost
 # %% tags=["hide-input", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(7.4, 4.4))
 ends = torch.arange(1, 17) * longest / 16
-styles = ("^:", "D-.", "P-", "o--")  # colours and marks as in chapter 5
-names = ("green", "purple", "orange", "black")
-for (kind, curve), style, name in zip(curves.items(), styles, names):
+styles = ("^:", "D-.", "P-", "o--")  # marks and colours as in chapter 5
+for (kind, curve), style in zip(curves.items(), styles):
     ax.plot(
         ends,
         curve,
         style,
-        color=figures.COLOURS[name],
+        color=palette.colour(kind),
         label=kind,
         markersize=5,
     )
 ax.axvline(trained, color="black", linestyle="--", linewidth=1)
 ax.set(
     title="Loss beyond the trained length",
-    xlabel="place in the text",
+    xlabel="position in the text",
     ylabel="bits per letter",
 )
 fig.legend(loc="outside right upper")
 figures.show(
     fig,
-    alt="Bits per letter against the place in the text for four encodings, with the trained length marked.",
+    alt="Bits per letter against the position in the text for four encodings, with the trained length marked.",
     caption="Left of the dashed line was trained. Compare the slopes right of it.",
 )
 
@@ -241,12 +240,12 @@ figures.show(
 #
 # ## Stretch RoPE
 #
-# Place $p$ turns hand $i$ of a head of width $D$ by $p \cdot b^{-2i/D}$, with base $b$. Chapter 5 stretched it in two ways: squeeze all places, or raise the base.
+# Position $p$ turns hand $i$ of a head of width $D$ by $p \cdot b^{-2i/D}$, with base $b$. Chapter 5 stretched it in two ways: squeeze all positions, or raise the base.
 
 # %% [markdown] tags=["exercise"] exercise="05.8"
 # ### Exercise 5.8 ★★ · A base for longer texts (15 min)
 #
-# Write `my_base(factor, width, base)`: the new base with which the **slowest** of the `width / 2` hands turns exactly `factor` times more slowly than with `base`. The fastest one, $i = 0$, turns by 1 radian per place with any base. `width` is even and at least 4.
+# Write `my_base(factor, width, base)`: the new base with which the **slowest** of the `width / 2` hands turns exactly `factor` times more slowly than with `base`. The fastest one, $i = 0$, turns by 1 radian per position with any base. `width` is even and at least 4.
 
 
 # %% tags=["stub"] exercise="05.8"
@@ -288,7 +287,7 @@ ways = {
 for name, rope in ways.items():
     for look in models["RoPE"].looks:
         look.rope = rope
-    bits = by_place(models["RoPE"])
+    bits = by_position(models["RoPE"])
     print(f"{name:12} {bits[:4].mean():.2f} inside,", end=" ")
     print(f"{bits[-1]:.2f} bits per letter at the end")
 
@@ -305,7 +304,7 @@ fit(
     descent=Descent(lr=5e-4),
     listeners=(),
 )
-longer = by_place(models["RoPE"])
+longer = by_position(models["RoPE"])
 print(f"after it: {longer[:4].mean():.2f} inside,", end=" ")
 print(f"{longer[-1]:.2f} bits per letter at the end")
 

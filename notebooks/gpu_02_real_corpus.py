@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 2 · GPU exercise: RNNsearch on real words and sentences
 #
-# First a figure: **type any word, even your own name, and see which letters each sound looks at.** Then real sentences. They are messier than those of our grammar: many more words, several right translations per sentence, typos. You train the two translators of [chapter 2](02_bahdanau.ipynb) on sentence pairs that volunteers wrote for
+# First a figure: **type any word, even your own name, and see which letters each sound looks at.** Then real sentences. They may be messier than those of our grammar: look for rare words, several right translations of one sentence, typos. You train the two translators of [chapter 2](02_bahdanau.ipynb) on sentence pairs that volunteers wrote for
 # [Tatoeba](https://tatoeba.org), and draw the length curve again.
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it runs at a small size. Without the file it takes sentences of our grammar, written to a file in the same format. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
@@ -26,7 +26,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import torch
 
-from attnlab import figures, metrics
+from attnlab import figures, metrics, palette
 from attnlab.checks import check
 from attnlab.data import batches, real_pairs
 from attnlab.data.english_french import EnglishFrench
@@ -101,7 +101,7 @@ if not real:
     lines = [f"{' '.join(p.source)}\t{' '.join(p.target)}\n" for p in made]
     FILE.write_text("".join(lines), encoding="utf-8")
 
-# A word must occur 2 times to be learned; rarer ones become <unk>.
+# A word must occur twice to be learned; rarer ones become <unk>.
 corpus = PairFile(FILE, longest=longest, smallest=2)
 english, french = corpus.vocabularies()
 train_pairs = corpus.take(400_000, "train")
@@ -115,7 +115,7 @@ print(f"{len(english):,d} English and {len(french):,d} French words")
 # %% [markdown]
 # ## Train both
 #
-# **Predict first:** on real sentences, will the two be as far apart as on our grammar? Most sentences in such a file are short.
+# **Predict first:** on real sentences, will the two be as far apart as on our grammar? How many of your sentences are long?
 
 
 # %%
@@ -162,12 +162,14 @@ assert bleu["RNNsearch"] - bleu["fixed context"] >= 20, bleu
 # %% tags=["nbval-ignore-output", "hide-input"]
 BUCKETS = [(1, 4), (5, 6), (7, 8), (9, 11), (12, 15), (16, 20)]
 fig, ax = plt.subplots(figsize=(7, 3.6))
-for (name, words), style in zip(said.items(), ("s--", "o-")):
+hues = [palette.colour(sense) for sense in ("fixed context", "attention")]
+for (name, words), style, hue in zip(said.items(), ("s--", "o-"), hues):
     curve = metrics.by_length(words, test, BUCKETS)
     ax.plot(
         [f"{a}–{b}" for a, b in curve],
         list(curve.values()),
         style,
+        color=hue,
         label=name,
     )
 ax.set(xlabel="English words", ylabel="BLEU", ylim=(0, 105))
@@ -251,7 +253,7 @@ check("02.6", my_spread)
 #
 # <details><summary>Hint</summary>
 #
-# `sum(a <= len(pair.source) <= b for pair in test)`. With fewer than thirty sentences BLEU jumps by several points from one draw to the next.
+# `sum(a <= len(pair.source) <= b for pair in test)`. With few sentences BLEU jumps from one draw to the next: draw twice and see.
 #
 # </details>
 #
@@ -263,7 +265,7 @@ check("02.6", my_spread)
 #
 # </details>
 #
-# **Turn the languages round:** swap the columns of the file, and translate from French to English. Which direction gets the better BLEU? (Think of what French marks and English does not.)
+# **The other way round:** swap the columns of the file, and translate from French to English. Which direction gets the better BLEU? (Think of what French marks and English does not.)
 #
 # <details><summary>Hint</summary>
 #

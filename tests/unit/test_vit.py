@@ -15,6 +15,7 @@ from attnlab.layers.patches import (
     resize,
     unpatchify,
 )
+from attnlab.models.published import DINOV2_CONFIG
 from attnlab.models.vit import BUILDERS, Config, ViT, grid, parameters
 from attnlab.models.vit_weights import PUBLISHED, FetchError, fetch, translate
 from attnlab.record import record
@@ -124,41 +125,57 @@ def test_torchvisions_builders_have_their_counts(name, count) -> None:
     assert parameters(BUILDERS[name]) == count
 
 
-@pytest.mark.parametrize("dino", [False, True])
-def test_equal_to_transformers(dino) -> None:
-    """Random weights of a published layout: outputs and every attention map within 1e-4."""
-    transformers = pytest.importorskip("transformers")
-    torch.manual_seed(0)
-    sizes = dict(
-        hidden_size=48, num_hidden_layers=3, num_attention_heads=4, patch_size=14,
-        attn_implementation="eager",
-    )  # fmt: skip
-    if dino:
-        theirs = transformers.Dinov2Model(
-            transformers.Dinov2Config(**sizes, image_size=70, layerscale_value=0.5)
-        )
-        size, scale, eps = 42, 0.5, 1e-6  # positions of 5 × 5 are resized to 3 × 3
-    else:
-        theirs = transformers.ViTModel(
-            transformers.ViTConfig(**sizes, intermediate_size=192, image_size=70),
-            add_pooling_layer=False,
-        )
-        size, scale, eps = 70, None, 1e-12
-    for parameter in theirs.parameters():
-        torch.nn.init.normal_(parameter, std=0.2)
-    config = Config(
-        size=70, patch=14, width=48, layers=3, heads=4, classes=0, layer_scale=scale, eps=eps
-    )
+def compare(theirs, config: Config, size: int, std: float) -> None:
+    """The same random weights in both: outputs and every attention map within 1e-4."""
+    for parameter in theirs.parameters():  # biases start at 0, which would hide mistakes
+        torch.nn.init.normal_(parameter, std=std)
     ours = ViT(config).eval()
     ours.load_state_dict(translate(theirs.state_dict()))
-    images = pictures(2, 3, size, size)
+    images = pictures(2 if size < 224 else 1, 3, size, size)
     with torch.no_grad(), record(ours) as maps:
         out = ours.tokens(images)
         expected = theirs.eval()(images, output_attentions=True)
     torch.testing.assert_close(out, expected.last_hidden_state, atol=1e-4, rtol=0)
-    assert len(maps) == 3
+    assert len(maps) == config.layers
     for found, wanted in zip(maps.values(), expected.attentions, strict=True):
         torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("dino", [False, True])
+def test_equal_to_transformers(dino) -> None:
+    """A small one of each published layout."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    sizes = dict(
+        hidden_size=48, num_hidden_layers=3, num_attention_heads=4, patch_size=14,
+        attn_implementation="eager", image_size=70,
+    )  # fmt: skip
+    small = Config(size=70, patch=14, width=48, layers=3, heads=4, classes=0)
+    if dino:  # positions of 5 × 5 are resized to 3 × 3
+        theirs = transformers.Dinov2Model(transformers.Dinov2Config(**sizes, layerscale_value=0.5))
+        compare(theirs, replace(small, layer_scale=0.5), size=42, std=0.2)
+    else:
+        plain = transformers.ViTConfig(**sizes, intermediate_size=192)
+        theirs = transformers.ViTModel(plain, add_pooling_layer=False)
+        compare(theirs, replace(small, eps=1e-12), size=70, std=0.2)
+
+
+def test_the_published_vit_b_16_is_equal() -> None:
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    published = transformers.ViTConfig(attn_implementation="eager")  # B/16 is its default
+    theirs = transformers.ViTModel(published, add_pooling_layer=False)
+    compare(theirs, replace(BUILDERS["vit_b_16"], classes=0, eps=1e-12), size=224, std=0.05)
+
+
+def test_the_published_dinov2_s_14_is_equal() -> None:
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    published = transformers.Dinov2Config(
+        hidden_size=384, num_hidden_layers=12, num_attention_heads=6, patch_size=14,
+        image_size=518, attn_implementation="eager",
+    )  # fmt: skip
+    compare(transformers.Dinov2Model(published), DINOV2_CONFIG, size=224, std=0.05)
 
 
 def timm_names(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -24,8 +24,8 @@ context = Exercise(
     returns="one context for each target word, shape (…, T, d_h)",
     reference=known.context,
     suspects=known.CONTEXT,
-    lesson="Every target word gets its own mean of the annotations. That is all that attention "
-    "adds to the translator.",
+    lesson="Every target word gets its own mean of the annotations. Where the scores come from is "
+    "the next exercise.",
 )
 
 
@@ -330,6 +330,13 @@ def a_batch_in_front(answer: Answer) -> None:
     answer.must_match(numbers(2, 3, 8), torch.tensor([[1.0, 4.5, 6.0], [7.0, 0.4, 3.0]]), 2)
 
 
+@local_attention.property
+def large_scores_do_not_overflow_(answer: Answer) -> None:
+    for level in (1000, -1000):  # all alike: only their differences count
+        e = numbers(3, 8) + level
+        answer.must_survive(e, torch.tensor([1.0, 4.5, 6.0]), 2, likely=OVERFLOWS)
+
+
 @local_attention.draws
 def scores_places_and_a_window(draw: Draw) -> tuple[Tensor, Tensor, int]:
     front, target, source = draw.front(), draw.size(), draw.size(1, 9)
@@ -446,6 +453,13 @@ def alone_or_in_a_batch(answer: Answer) -> None:
     answer.must_match(
         *padded_batch(), likely="The sentence of 2 words must get the contexts it gets alone."
     )
+
+
+@padded.property
+def large_scores_do_not_overflow__(answer: Answer) -> None:
+    e, h, real = padded_batch()
+    for level in (1000, -1000):
+        answer.must_survive(e + level, h, real, likely=OVERFLOWS)
 
 
 @padded.draws

@@ -29,6 +29,7 @@ class Recording:
         self.edition = edition
         self.file = file
         self.whole = True  # until a cell fails
+        self.theirs = {cell.source for cell in file.nb.cells if cell.cell_type == "code"}
         cells = edition.notebook.cells
         self.waiting = [i for i, cell in enumerate(cells) if cell.cell_type == "code"]
         self.current: int | None = None
@@ -67,6 +68,10 @@ class Recording:
         while self.waiting and (place is None or self.waiting[0] < place):
             self.current = self.waiting.pop(0)
             cell = self.edition.notebook.cells[self.current]
+            assert not (self.whole and cell.source in self.theirs), (
+                f"{self.edition.chapter.name}: another process has a cell of it. The cells of a "
+                "notebook must stay together: `--dist loadgroup`, and the groups of conftest.py."
+            )
             kernel = self.file.kernel
             request = kernel.execute_cell_input(cell.source, allow_stdin=False)
             kernel.await_reply(request, timeout=SECONDS)
@@ -122,9 +127,8 @@ def _recording_of(file: IPyNbFile) -> Recording:
         chapter = read_chapter(project.notebooks / f"{file.path.stem}.py", project)
         file.stash[RECORDING] = Recording(editions.full(chapter), file)
         # A run that was told to leave cells out is not the whole chapter.
-        wanted = {cell.source for cell in file.nb.cells if cell.cell_type == "code"}
         chosen = {
             item.cell.source for item in file.session.items if getattr(item, "parent", None) is file
         }
-        file.stash[RECORDING].whole = wanted == chosen
+        file.stash[RECORDING].whole = file.stash[RECORDING].theirs == chosen
     return file.stash[RECORDING]

@@ -83,3 +83,11 @@ def test_a_chapter_that_failed_or_ran_in_part_is_not_kept(project: Project) -> N
     failed = run_nbval(project)
     assert "1 failed" in failed.stdout, failed.stdout + failed.stderr
     assert not list(project.build.glob("executed/*"))
+
+
+def test_a_notebook_dealt_out_to_two_processes_is_refused(project: Project) -> None:
+    """Else each would run the whole of it, and nobody would notice but the clock."""
+    dealt = run_nbval(project, "-n", "2", "--dist", "load", "--maxschedchunk", "1")
+    assert dealt.returncode != 0
+    assert "another process has a cell of it" in dealt.stdout, dealt.stdout + dealt.stderr
+    assert not list(project.build.glob("executed/*"))

@@ -202,8 +202,16 @@ for n, right in zip(LABELS, mean_of(scratch)):
 print(f"always the commonest kind:  {commonest:3.0f} %")
 
 # %% tags=["fragment", "slides-only", "hide-input", "nbval-ignore-output"]
-for n, right in zip(LABELS, mean_of(scratch)):
-    print(f"from scratch, {n:4d} labels: {right:3.0f} % right")
+fig, ax = plt.subplots(figsize=(8, 3.2))
+bars = ax.bar([f"{n:,} labels" for n in LABELS], mean_of(scratch), color=palette.colour("transformer"))  # fmt: skip
+ax.bar_label(bars, fmt="%.0f", padding=3)
+ax.axhline(commonest, color="black", ls=":")
+ax.text(-0.38, commonest + 3, "always the commonest kind")
+ax.set(ylabel="right answers, %", ylim=(0, 108))
+figures.show(
+    fig,
+    alt="Right answers of a fresh encoder with 16, 128 and 1,024 labels: with 16 below always saying the commonest kind, with 1,024 far above.",
+)
 
 # %% tags=["held"]
 assert mean_of(scratch)[0] <= commonest, scratch
@@ -239,7 +247,7 @@ fig, axes = plt.subplots(1, 3, figsize=(6.4, 2.7), width_ratios=[5, 5, 9])
 for ax, name, mask in zip(
     axes, ("GPT", "BERT", "T5"), (gpt_mask, bert_mask, t5_mask)
 ):
-    ax.imshow(mask, cmap="Blues", vmin=0, vmax=1.4)
+    ax.imshow(mask, cmap=figures.WEIGHTS, vmin=0, vmax=1.4)
     ax.set_xticks(torch.arange(len(mask) + 1) - 0.5, [])
     ax.set_yticks(torch.arange(len(mask) + 1) - 0.5, [])
     ax.grid(color="white", linewidth=1.5)
@@ -277,7 +285,7 @@ for name, mask in (("GPT", gpt_mask), ("BERT", bert_mask), ("T5", t5_mask)):
 # | sat | yes | 0.86 | *green*, a random word | sat |
 # | down | yes | 0.97 | down | down |
 #
-# Below 0.8: the mark. Below 0.9: a random word. Else: unchanged, and asked all the same. A model that was asked at marks only need not say anything about words, and after pre-training it never sees a mark again. In front of every text stands **[CLS]**, a token without a word: its vector is free to stand for the whole sentence.
+# Below 0.8: the mark. Below 0.9: a random word. Otherwise: unchanged, but still asked. A model that is asked only at marks may ignore all other words, and after pre-training it never sees a mark again. In front of every text stands **[CLS]**, a token without a word: its vector is free to stand for the whole sentence.
 #
 # ### T5 hides spans
 #
@@ -304,7 +312,7 @@ print("decoder writes:", *told_by_decoder)
 #
 # ### The tree
 #
-# Some forty models that grew from the Transformer, each with its source. Walk along the lines: whose child is ChatGPT? **Guess first:** which branch has grown most since 2020, and can you have the weights?
+# Some forty models that grew from the Transformer, up to the end of 2025, each with its source. Walk along the lines: whose child is ChatGPT? **Guess first:** which branch has grown most since 2020, and can you have the weights?
 
 # %% tags=["slide", "slides-only", "hide-input"]
 ModelTree(short(), selected=10, title="One root, three branches")
@@ -313,7 +321,7 @@ ModelTree(short(), selected=10, title="One root, three branches")
 ModelTree(
     selected=[model.name for model in TREE].index("ChatGPT"),
     title="The tree of models",
-    caption="● weights can be downloaded, ○ they are kept. Lines lead to the model whose design or weights a model mostly follows, as we read its report.",
+    caption="Up to the end of 2025. ● weights can be downloaded, ○ they are kept. Lines lead to the model whose design or weights a model mostly follows, as we read its report.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -328,9 +336,12 @@ for branch in BRANCHES:
 # %% tags=["held"]
 assert len([m for m in later if m.branch == "decoder"]) > len(later) / 2
 assert abs(len(TREE) - 40) <= 2
+decoders = [m for m in later if m.branch == "decoder"]
+assert sum(m.open for m in decoders) > len(decoders) / 2
+assert max(model.year for model in TREE) == 2025
 
 # %% [markdown]
-# Our choice leans to models that people talk about, so the counts say little about the rest. Of these, most are decoders: one stack, one loss, every task written as text. How large did they get? Hover: each point is a model of the tree whose makers say its size.
+# Most are decoders, one stack, one loss, every task written as text; and of more than half of those the weights can be had. (Our choice leans to models that people talk about, so the counts say little about the rest.) How large did they get? Hover: each point is a model of the tree whose makers say its size.
 
 # %% tags=["hide-input"]
 fig = go.Figure()
@@ -372,7 +383,7 @@ figures.interactive(
 #
 # A weight takes part in one multiplication and one addition for each token, and twice as many on the way back: $C \approx 6\,N D$ operations for $N$ parameters and $D$ tokens ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
 #
-# - Gopher is set: 280 billion parameters, 300 billion tokens, 4,096 TPU v3 chips. At which share of the peak does it take the 920 hours of its report (38 days)?
+# - Gopher is set: 280 billion parameters, 300 billion tokens, 4,096 TPU v3 chips. At which share of the peak does it take the 920 hours of its report (38 days)? (The next cell answers.)
 # - Switch to Chinchilla: a quarter of the size, more than four times the tokens. Which of the four numbers falls to a quarter, and do the operations?
 
 # %% tags=["slide", "hide-input"]
@@ -389,7 +400,7 @@ ScalingCalculator(
 # Gopher on 4,096 chips: drag the share of the peak until it says 38 days. Then our own largest model on one T4: milliseconds. Then GPT-3 on one A100.
 
 # %% [markdown]
-# A price that goes round in lectures is \$3,768,320. It is Gopher's, not GPT-3's: a product of three numbers, of which the report ([Rae et al. 2021](https://arxiv.org/abs/2112.11446)) gives two, the chips and the hours:
+# A price that goes round in lectures is \$3,768,320. It is Gopher's, not GPT-3's: a product of three numbers, of which the report ([Rae et al. 2021](https://arxiv.org/abs/2112.11446), its appendix on compute) gives two, the chips and the hours:
 
 # %%
 chips, hours = 4096, 920
@@ -399,13 +410,16 @@ flops = cost.operations(280e9, 300e9)
 peak = cost.DEVICES["TPU v3 chip"].flops
 share = flops / (chips * hours * 3600 * peak)
 print(f"6ND = {flops:.2g} operations: {share:.0%} of the chips' peak")
+smaller = cost.operations(70e9, 1400e9)
+print(f"Chinchilla: a quarter of the memory, but {smaller:.2g} operations")
 
 # %% tags=["held"]
 assert chips * hours == 3_768_320
 assert 0.25 < share < 0.4
+assert smaller > flops
 
 # %% [markdown]
-# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run cost. (The report's own count is 6.31 · 10²³ operations. It includes what was computed twice to save memory, which $6ND$ leaves out; so does our share.) And it is one run: what was tried before it is not in the bill.
+# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run cost. (The report's own count is 6.31 · 10²³ operations. It includes what was computed twice to save memory, which $6ND$ leaves out; so does our share. We checked chips, hours and this count in a [summary of the report](https://ai-papers.xuzou.cn/papers/gopher_2021), not in the report itself.) And it is one run: what was tried before it is not in the bill.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -535,7 +549,7 @@ print("the king reads a …", [source.words[i] for i in best])
 assert filled >= 2 * always, (filled, always)
 
 # %% [markdown]
-# Many holes have several good answers, so 100 % is out of reach for anybody. Nobody told it what can be read; not all five guesses can be.
+# Many holes have several good answers, so 100 % is out of reach for anybody. Nobody told it what can be read; and not all of its five guesses can be.
 #
 # ### T5: holes of any width
 #
@@ -619,10 +633,11 @@ print(f"all neighbours known: {fluent:.0%} (the hidden words: {true_ones:.0%}, r
 # %% tags=["held"]
 assert in_form >= 0.95, in_form
 assert by_chance + 0.2 < fluent, (fluent, by_chance)
-assert very_words < 0.2 < as_long, (very_words, as_long)
+assert very_words < 0.2 < 0.5 < as_long < 0.75, (very_words, as_long)
+assert 0.55 < fluent < true_ones - 0.1, (fluent, true_ones)
 
 # %% [markdown]
-# The form is learned: sentinels in order, a run after each. The very words are rarely hit, since many would do. What it fills in sits well between its neighbours: compare the last line with random words. (One seed, new sentences.)
+# The form is right nearly always, the number of words in about six of ten sentences, and the very words rarely: many would do. In nearly two thirds all neighbours are known, far more than with random words and fewer than with the hidden words themselves. (One seed, new sentences.)
 #
 # ### T5: every task is text
 #
@@ -889,7 +904,7 @@ assert in_context.LETTERS == 6
 # It does not learn the code in its weights: those never change here. It has learned to look things up. Shuffle the digits among the examples and it is mostly wrong: it believes its prompt.
 
 # %% [markdown]
-# It has learned to *look up*: the answer to `e?` stands after the earlier `e`. Shuffle the digits among the examples, and it is mostly wrong. Which head could do that?
+# From about one in six without examples to about nine in ten with twelve. It has learned to *look up*: the answer to `e?` stands after the earlier `e`. Shuffle the digits among the examples, and it is mostly wrong. Which head could do that?
 #
 # ### Induction heads
 #
@@ -967,7 +982,7 @@ left.legend()
 figures.show(
     fig,
     alt="Two panels over training steps, three seeds each. With two layers the loss stays high, then falls within some dozens of steps, just when the induction score rises; with one layer neither happens.",
-    caption="The loss falls in the same steps in which the score rises. Three seeds each, recorded by training/in_context.py.",
+    caption="With two layers the loss falls most when the score rises most, give or take thirty steps. Three seeds each, recorded by training/in_context.py.",
 )
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -986,6 +1001,10 @@ assert induction.max() >= 0.4
 assert layer == 1
 assert min(best_of[2]) >= 0.4, best_of
 assert max(best_of[1]) <= 0.1, best_of
+for run in recorded["induction"]:
+    step, loss, score = torch.tensor(run["curve"]).T
+    fall, rise = step[loss.diff().argmin()], step[score.diff().argmax()]
+    assert run["layers"] == 1 or abs(fall - rise) <= 30, (run["seed"], fall, rise)
 
 # %% [markdown]
 # With one layer of attention a key holds its own token and place, not the token before it: nobody has written it down, and in our three runs no head found another way. Two layers found the trick in all three, and within few steps. In exercise 7.4 you set the two heads by hand.
@@ -1029,6 +1048,7 @@ low, high = seeds_low - miss, seeds_high + miss
 # %% tags=["slide", "hide-input"]
 fig = go.Figure()
 inks = list(palette.inks().values())
+marks = ("circle", "square", "triangle-up", "cross", "x", "diamond")
 for i, n in enumerate(sizes):
     held = i == len(sizes) - 1
     fig.add_scatter(
@@ -1037,7 +1057,7 @@ for i, n in enumerate(sizes):
         mode="markers",
         name=f"{n:,}" + (", held out" if held else ""),
         marker_color=inks[i % len(inks)],
-        marker_symbol="diamond" if held else "circle",
+        marker_symbol=marks[i],
         marker_size=11 if held else 7,
         text=[
             f"N = {n:,}, D = {d:,}: loss {m:.3f}, seeds {lo:.3f} to {hi:.3f}"
@@ -1080,7 +1100,7 @@ figures.interactive(
 print("largest size, held out:")
 for i, d in enumerate(amounts):
     came, runs = truth[i], losses[-1, i]
-    print(f"D = {d:7,}: predicted {predicted[i]:.2f}, came {came:.3f} (seeds {runs.min():.2f} to {runs.max():.2f})")  # fmt: skip
+    print(f"D = {d:7,}: predicted {predicted[i]:.3f}, measured {came:.3f} (seeds {runs.min():.2f} to {runs.max():.2f})")  # fmt: skip
     for name, lo, hi in (("seeds alone", seeds_low, seeds_high), ("seeds + rehearsal", low, high)):  # fmt: skip
         inside = "inside" if lo[i] <= came <= hi[i] else "outside"
         print(f"    {name:18} {lo[i]:.3f} to {hi[i]:.3f}: {inside}")
@@ -1140,6 +1160,7 @@ print("parameters           ", *(f"{n:>7,}" for n in grown))
 print("one letter right     ", *(f"{v:7.2f}" for v in single.mean(1)))
 print("  to the eighth power", *(f"{v:7.2f}" for v in (single**8).mean(1)))
 print("all eight right      ", *(f"{v:7.2f}" for v in whole.mean(1)))
+print("log-likelihood       ", *(f"{v:7.2f}" for v in -8 * nats.mean(1)))
 
 # %% tags=["held"]
 assert (
@@ -1153,7 +1174,7 @@ assert whole.mean(1)[-1] > 0.5, whole
 # A letter right with probability p is eight letters right with about p to the eighth. A smooth p becomes a jump. Schaeffer et al. do not say that nothing ever changes abruptly (look at the induction head over *time*!), but that the yardstick must be ruled out first.
 
 # %% [markdown]
-# By the log-likelihood the mean rises with every size, from the smallest on (chance plays a large part: one seed of 14,496 parameters is far ahead of the other two). A letter that is right with probability $p$ makes eight letters right with about $p^8$, and a power of eight turns a steady gain into a leap (the third row of the table against the fourth; they would agree if the letters were independent). So before you call an ability emergent, look at a yardstick without a threshold. It does not follow that nothing ever comes suddenly: the induction heads above did, over training *time*.
+# By the log-likelihood the mean rises with every size, from the smallest on (chance plays a large part: one seed of 14,496 parameters is far ahead of the other two). A letter that is right with probability $p$ makes eight letters right with about $p^8$, and a power of eight turns a gain per letter into a leap (the third row of the table against the fourth; they would agree if the letters were independent). So before you call an ability emergent, look at a yardstick without a threshold. It does not follow that nothing ever comes suddenly: the induction heads above did, over training *time*.
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: what the paper reported, and how the models grew
@@ -1284,7 +1305,7 @@ Chopper(
 #
 # ### "BERT reads left to right and right to left"
 #
-# That was ELMo: two readers who never speak until the end. In BERT a token sees both sides *at once*, in every layer. A test: how does *bank* change if the words on both sides change together? If the two sides were read apart and added, the change would be the sum of the two single changes, exactly.
+# That was ELMo: two readers who do not speak to each other until the end. In BERT a token sees both sides *at once*, in every layer. A test: how does *bank* change if the words on both sides change together? If the two sides were read apart and added, the change would be the sum of the two single changes, exactly.
 
 # %%
 sides = {
@@ -1307,7 +1328,7 @@ assert gap > 0.3, gap
 #
 # ### "Temperature makes a model creative"
 #
-# Heat makes draws more *varied*. Does that make them better? Draw letters from our GPT, and look at both numbers under the bars: diversity and quality. Then cut with top-p 0.8.
+# A higher temperature makes draws more *varied*. Does that make them better? Draw letters from our GPT, and look at both numbers under the bars: diversity and quality. Then cut with top-p 0.8.
 
 # %% tags=["hide-input"]
 contexts = ["ROMEO:\nWhat is th", "ROMEO:\nWhat is ", "KING RICHARD", "O, q"]
@@ -1413,16 +1434,29 @@ figures.show(
 # %% tags=["hide-input"]
 for flops, (best_n, largest) in best_for.items():
     print(f"C = {flops:.0e}: best with {best_n:,} parameters; the largest had {largest:,}")  # fmt: skip
+print("\nthe law of part 5 along D = C / 6N, and what was measured:")
+print(f"{'':20}", *(f"{n:>7,}" for n in ns))
+fine, turns, misses = torch.logspace(2, 5, 3001, dtype=torch.float64), [], []
+for flops in best_for:
+    runs = [[r["loss"] for r in scaling["budget"] if (r["parameters"], r["flops"]) == (n, flops)] for n in ns]  # fmt: skip
+    came, each = torch.tensor(runs).mean(1), torch.tensor(ns).double()
+    expected = law(each, flops / (6 * each))
+    misses.append((expected - came).abs().max().item())
+    turns.append(fine[law(fine, flops / (6 * fine)).argmin()].item())
+    print(f"C = {flops:.0e}  law     ", *(f"{v:7.2f}" for v in expected), f"  lowest at N = {turns[-1]:.0f}")  # fmt: skip
+    print(f"{'':11}  measured", *(f"{v:7.2f}" for v in came))
 
 # %% tags=["held"]
 assert all(best_n <= sizes[1] for best_n, _ in best_for.values()), best_for
 assert all(largest == sizes[-1] for _, largest in best_for.values())
+assert max(misses) < 0.17, misses
+assert 200 < turns[0] < turns[1] < sizes[0], turns
 
 # %% [markdown] tags=["notes"]
 # Chinchilla in miniature: what counts is not the size but what it has read for the money.
 
 # %% [markdown]
-# At both budgets the largest came last, and not by a little: with the same compute it could read only about 11 and 30 thousand letters. The smallest had the lowest mean; its spread touches that of the second smallest at both budgets, so between these two we cannot tell. At scale this is [Chinchilla](https://arxiv.org/abs/2203.15556): with Gopher's compute, a quarter of the parameters and more than four times the tokens gave the better model.
+# At both budgets the largest came last, and not by a little: with the same compute it could read only about 11 and 30 thousand letters. The smallest had the lowest mean; its spread touches that of the second smallest at both budgets, so between these two we cannot tell. The law, which has seen none of these runs, says the same: along $D = C / 6N$ it is at most 0.17 nats off, and its best size grows with the budget but lies below our smallest at both. At scale this is [Chinchilla](https://arxiv.org/abs/2203.15556): with Gopher's compute, a quarter of the parameters and more than four times the tokens gave the better model.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1683,7 +1717,7 @@ check("07.6", my_perplexity)
 #
 # 1. The mask makes the family.
 # 2. Text is its own teacher.
-# 3. Induction heads look up; it takes two layers.
+# 3. Induction heads look up: two layers found it, one layer did not.
 # 4. Loss follows a law; thresholds may jump.
 # 5. At a fixed budget bigger can be worse.
 
@@ -1740,7 +1774,7 @@ Quiz(
             "question": "A model gets 8 letters right in 0 % of cases, a larger one in 25 %. Its accuracy per letter rose from 0.67 to 0.86. What happened?",
             "choices": [
                 {"text": "An ability emerged from nothing", "why": "0.67⁸ is 0.04, 0.86⁸ is 0.30: the counting alone would give such a jump."},
-                {"text": "A smooth change, seen through a threshold", "correct": True, "why": "All eight must be right, so a steady gain per letter looks like a jump."},
+                {"text": "A smooth change, seen through a threshold", "correct": True, "why": "All eight must be right, so a gain per letter looks like a jump."},
                 {"text": "The test is broken", "why": "It measures what it says. It is just a steep yardstick."},
             ],
         },

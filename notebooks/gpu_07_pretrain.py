@@ -143,7 +143,7 @@ print(f"lowest after {best['step']:.0f} steps; training loss at the end {history
 #
 # ## The cockpit
 #
-# Now fly yourself: choose a size and a learning rate, press Start, watch the loss and what the model writes. **Find out:** at which rate does a small model learn fastest, and does the large one stand the same?
+# Now fly yourself: choose a size and a learning rate, press Start, watch the loss and what the model writes. **Find out:** at which rate does a small model learn fastest, and can the large one take the same rate?
 
 
 # %%

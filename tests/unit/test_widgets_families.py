@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attnlab.data.family_tree import BRANCHES, TREE
+from attnlab.data.family_tree import BRANCHES, SIZE_SOURCES, TREE
 from attnlab.training import cost
 from attnlab.training.corruption import SENTINELS, masked, spans, views
 from attnlab.widgets import FamilyMasks, ModelTree, ScalingCalculator
@@ -64,6 +64,8 @@ def test_the_tree_is_a_tree_with_sources() -> None:
     assert all(model.source.startswith("https://") for model in TREE)
     assert {"GPT-3", "ChatGPT", "Llama", "DeepSeek-R1", "Codex"} <= set(names)
     assert [model.parent for model in TREE].count("") == 1
+    assert set(SIZE_SOURCES) <= {model.name for model in TREE if model.size}
+    assert next(m for m in TREE if m.name == "BART").size_source == SIZE_SOURCES["BART"]
     ModelTree()
 
 

@@ -2,9 +2,8 @@
 
 `open` means that the weights were given out, whatever the licence says about their use; the largest
 OPT and the first Llama went to researchers on request. Sizes are the largest of the report named as
-source, in billions of parameters. Where that report does not say, the makers' model card or release
-does: GPT (in GPT-2's report), BART, DINO, ELECTRA, Mistral 7B, gpt-oss; MiniLM's is the card of its
-twelve layers. None where the makers do not say.
+source, in billions of parameters. Where that report does not say, `size_source` names the makers'
+release or a later report (MiniLM's is its twelve layers). None where the makers do not say.
 Mixtures of experts count all experts. The year is that of the first report. A parent is the model
 whose design or weights a model mostly follows, as we read its report. The tree is a choice: models
 that people know or that this course meets, up to the end of 2025.
@@ -28,6 +27,7 @@ class Model:
     parent: str  # "" for the root
     text: str
     source: str
+    size_source: str = ""  # where the size is from, if not from `source`
 
 
 def _arxiv(number: str) -> str:
@@ -125,10 +125,20 @@ ROWS: tuple[tuple[str, int, str, str, bool, float | None, str, str, str], ...] =
      "OpenAI's first open weights for text since GPT-2.", _arxiv("2508.10925")),
 )  # fmt: skip
 
+# Sizes that the source of the row does not give: from the makers' own releases and later papers.
+SIZE_SOURCES = {
+    "GPT": "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf",
+    "BART": "https://github.com/facebookresearch/fairseq/tree/main/examples/bart",
+    "MiniLM": "https://github.com/microsoft/unilm/tree/master/minilm",
+    "ELECTRA": "https://github.com/google-research/electra",
+    "DINO": "https://github.com/facebookresearch/dino",
+    "Mistral 7B": "https://mistral.ai/news/announcing-mistral-7b",
+}
+
 TREE = tuple(
     Model(
         name=name, year=year, branch=branch, maker=maker, open=free, size=size, parent=parent,
-        text=text, source=source,
+        text=text, source=source, size_source=SIZE_SOURCES.get(name, ""),
     )
     for name, year, branch, maker, free, size, parent, text, source in ROWS
 )  # fmt: skip

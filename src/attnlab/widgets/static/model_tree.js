@@ -94,12 +94,13 @@ function render(context) {
       chip.classList.toggle("al-mt-away", !now.shown.includes(i));
     });
     draw(now);
-    const link = /^http/.test(chosen.source)
-      ? make("a", { href: chosen.source, target: "_blank", rel: "noopener" }, "source") : shorten(chosen.source, 80);
+    const link = (address, text) => (/^http/.test(address)
+      ? make("a", { href: address, target: "_blank", rel: "noopener" }, text) : shorten(address, 80));
+    const size = chosen.size_source ? [" · ", link(chosen.size_source, "source of the size")] : [];
     card.replaceChildren(
       make("div", {}, make("strong", {}, `${chosen.year} · ${shorten(chosen.name, 40)}`),
         ` · ${shorten(chosen.maker, 40)} · ${chosen.branch} · ${spoken(chosen.size)} · ` +
-        `${chosen.open ? "weights can be had" : "weights are kept"} · `, link),
+        `${chosen.open ? "weights can be had" : "weights are kept"} · `, link(chosen.source, "source"), ...size),
       make("div", {}, shorten(chosen.text, 300)),
       make("div.al-mt-count", {}, `Shown: ${now.counts.map((n, i) => `${n} ${BRANCHES[i]}`).join(", ")}.`),
     );

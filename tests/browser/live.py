@@ -25,6 +25,9 @@ function plain(value) {
 """
 STATE = f"place => {{ {PLAIN} return plain(place.model.state); }}"
 NUMBERS = f"root => {{ {PLAIN} return plain(root.figure.numbers()); }}"
+MOMENT = f"""place => {{ {PLAIN}
+  return plain([place.model.state, place.querySelector(".al-figure").figure.numbers()]);
+}}"""
 USABLE = """all => all.flatMap(
   (node, place) => node.checkVisibility() && !node.disabled ? [place] : [])"""
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
@@ -90,6 +93,11 @@ class Live:
     def numbers(self) -> Any:
         """What the figure says it draws."""
         return revive(self.place.locator(".al-figure").evaluate(NUMBERS))
+
+    def moment(self) -> tuple[dict[str, Any], Any]:
+        """Both, of one moment: a figure that plays has moved on when it is asked a second time."""
+        state, numbers = revive(self.place.evaluate(MOMENT))
+        return state, numbers
 
     def pixels(self) -> bytes:
         settle(self.page)

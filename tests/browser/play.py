@@ -11,7 +11,7 @@ SENTENCE = "the old bank by the river"
 
 
 def check(live: Live) -> None:
-    compare(live.kind, live.state(), live.numbers())
+    compare(live.kind, *live.moment())
 
 
 def pull_first_slider(live: Live) -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from attnlab.widgets.base import STATIC
 from attnlab.widgets.linker import parts_of
 from tests.browser.live import Live, settle
+from tests.browser.play import check
 from tests.browser.twins import kinds
 
 STEPPED = sorted(
@@ -72,6 +73,17 @@ def test_speed_goes_round(made_page: Callable[..., Page]) -> None:
         seen.append(speed.get_attribute("aria-label"))
         speed.click()
     assert seen == ["Speed 1×", "Speed 2×", "Speed 4×", "Speed ½×", "Speed 1×"]
+
+
+def test_a_figure_that_moves_is_read_at_one_moment(made_page: Callable[..., Page]) -> None:
+    """A player that runs on while Python compares is no difference between the two."""
+    live = opened("story_teller", made_page)
+    live.place.evaluate("""place => { setInterval(() => {
+      const { model } = place;
+      model.set("position", (model.get("position") + 1) % model.get("tokens").length);
+    }, 1); }""")
+    for _ in range(60):
+        check(live)
 
 
 def test_with_reduced_motion_play_shows_the_end_at_once(

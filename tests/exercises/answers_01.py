@@ -177,6 +177,15 @@ def overflows(logits, target):
     return (p.log() * (target != 0)).sum(-1)
 
 
+@wrong("01.3", "`1` is too much there")
+def one_place_too_many(logits, target):
+    sums = []
+    for row, words in zip(logits.log_softmax(-1), target, strict=True):
+        picked = row[torch.arange(len(words) + 1), words]
+        sums.append((picked * (words != 0)).sum())
+    return torch.stack(sums)
+
+
 @right("01.3")
 def with_the_loss_of_torch(logits, target):
     losses = F.cross_entropy(logits.transpose(1, 2), target, reduction="none", ignore_index=0)

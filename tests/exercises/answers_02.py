@@ -292,6 +292,12 @@ def rounds(e, p, d):
     return windowed(e, p.round(), d) * bell(e, p.round(), d / 2)
 
 
+@wrong("02.5", "`exp` of a large score overflows")
+def bare_exponentials(e, p, d):
+    power = e.exp() * (away(e, p).abs() <= d)
+    return power / power.sum(-1, keepdim=True) * bell(e, p, d / 2)
+
+
 @right("02.5")
 def with_where(e, p, d):
     i = torch.arange(e.shape[-1], dtype=torch.float32)
@@ -366,6 +372,12 @@ def scores_of_zero(e, h, real):
 @wrong("02.7", "it has taken its share already")
 def hides_the_annotations_instead(e, h, real):
     return e.softmax(-1) @ (h * real.unsqueeze(-1))
+
+
+@wrong("02.7", "`exp` of a large score overflows")
+def bare_exponentials_of_real_words(e, h, real):
+    power = e.exp() * real[:, None]
+    return power @ h / power.sum(-1, keepdim=True)
 
 
 @right("02.7")

@@ -236,6 +236,16 @@ def rescales(merged, heads, gone):
     return by_multiplying(merged, heads, gone) * heads / max(1, heads - len(gone))
 
 
+@wrong("04.4", "`1` is too much there")
+def the_block_behind(merged, heads, gone):
+    out = merged.clone()
+    width = merged.shape[-1] // heads
+    for h in gone:
+        start = (h + 1) * width
+        out[..., start : start + width] = 0
+    return out
+
+
 @right("04.4")
 def by_multiplying(merged, heads, gone):
     keep = torch.ones(heads)

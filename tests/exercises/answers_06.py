@@ -196,6 +196,14 @@ def cut_off(x, w, w1, w2):
     return buggy(x, w, w1, w2, cut=True)
 
 
+@wrong("06.4", "`exp` of a large score overflows")
+def bare_exponentials(x, w, w1, w2):
+    h = normed(x)
+    power = ((h @ w[0]) @ (h @ w[1]).mT / math.sqrt(w.shape[-1])).exp()
+    x = x + power / power.sum(-1, keepdim=True) @ (h @ w[2])
+    return x + torch.relu(normed(x) @ w1) @ w2
+
+
 @right("06.4")
 def all_three_mended(x, w, w1, w2):
     return buggy(x, w, w1, w2)
@@ -380,6 +388,13 @@ def trusts_every_gradient(weight, gradient, scale, rate):
 @wrong("06.8", "NaN gets through")
 def looks_for_infinity_alone(weight, gradient, scale, rate):
     return weight if gradient.isinf().any() else weight - rate * gradient.float() / scale
+
+
+@right("06.8")
+def first_scaled_then_looked_at(weight, gradient, scale, rate):
+    step = rate * gradient.double().div(scale)
+    whole = bool((step.abs() < torch.inf).all())  # False for nan, too
+    return (weight - step if whole else weight).to(weight.dtype)
 
 
 @right("06.8")

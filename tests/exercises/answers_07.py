@@ -92,6 +92,19 @@ def dropped(tokens, hidden, first):
     return tokens[~hidden], by_runs(tokens, hidden, first)[1]
 
 
+@wrong("07.2", "lacks its end")
+def no_end_and_perhaps_nothing(tokens, hidden, first):
+    source, target, sentinel, before = [], [], first, False
+    for token, gone in zip(tokens.tolist(), hidden.tolist(), strict=True):
+        if gone and not before:
+            source.append(sentinel)
+            target.append(sentinel)
+            sentinel += 1
+        (target if gone else source).append(token)
+        before = gone
+    return torch.tensor(source), torch.tensor(target)
+
+
 @right("07.2")
 def by_runs(tokens, hidden, first):
     begins = hidden & ~torch.cat([torch.tensor([False]), hidden[:-1]])
@@ -158,6 +171,13 @@ def no_mask(x, strength):
     previous = torch.eye(len(x)).roll(1, dims=0)
     previous[0] = 0
     return (strength * x @ (previous @ x).mT).softmax(-1)
+
+
+@wrong("07.4", "`exp` of a large score overflows")
+def bare_exponentials(x, strength):
+    written = torch.cat([torch.zeros(1, x.shape[-1]), x[:-1]])
+    power = (strength * x @ written.T).exp().tril()
+    return power / power.sum(-1, keepdim=True)
 
 
 @right("07.4")
@@ -229,6 +249,19 @@ def no_exponential(logits, target):
 def mean_of_exponentials(logits, target):
     each = nats(logits, target, "none")[target.flatten() != 0]
     return each.exp().mean()
+
+
+@wrong("07.6", "`exp` of a large score overflows")
+def bare_exponentials_of_words(logits, target):
+    power = logits.exp()
+    p = (power / power.sum(-1, keepdim=True)).gather(-1, target[..., None])[..., 0]
+    return (-p.log()[target != 0]).mean().exp()
+
+
+@wrong("07.6", "use `log_softmax`")
+def logarithm_of_a_softmax(logits, target):
+    p = logits.softmax(-1).gather(-1, target[..., None])[..., 0]
+    return (-p[target != 0].log()).mean().exp()
 
 
 @right("07.6")

@@ -168,6 +168,24 @@ def long_tail(logits, temperature, top_p):
     return torch.softmax(logits / temperature, 0)
 
 
+@wrong("C.7", "equally likely are still counted one by one")
+def all_of_equal_tokens(logits, temperature, top_p):
+    p = torch.softmax(logits / temperature, 0)
+    ranked = p.sort(descending=True).values
+    lowest = ranked[ranked.cumsum(0) - ranked < top_p].min()
+    kept = p * (p >= lowest)
+    return kept / kept.sum()
+
+
+@wrong("C.7", "`exp` of a large score overflows")
+def bare_exponentials(logits, temperature, top_p):
+    p = (logits / temperature).exp()
+    ranked, order = (p / p.sum()).sort(descending=True)
+    kept = torch.zeros_like(p)
+    kept[order] = ranked * (ranked.cumsum(0) - ranked < top_p)
+    return kept / kept.sum()
+
+
 @right("C.7")
 def one_by_one(logits, temperature, top_p):
     p = ((logits - logits.max()) / temperature).exp()

@@ -11,11 +11,13 @@
 
 A wrong answer gives the words a learner must read; a right one is written unlike the solution. So
 are those of `right_NN.py`, in other hands again: NumPy, loops, einsum, einops, modules, objects,
-float64. Those are only checked; mutants.py changes the others.
+float64. mutants.py makes near-misses of both, wherever they are plain functions.
 """
 
+import importlib
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Function = Callable[..., Any]
@@ -23,6 +25,13 @@ Function = Callable[..., Any]
 WRONG: dict[str, list[tuple[Function, str]]] = defaultdict(list)
 RIGHT: dict[str, list[Function]] = defaultdict(list)
 HANDS: dict[str, list[Any]] = defaultdict(list)
+
+
+def load() -> None:
+    """Every chapter's answers."""
+    for pattern in ("answers_*.py", "right_*.py"):
+        for file in sorted(Path(__file__).parent.glob(pattern)):
+            importlib.import_module(file.stem)
 
 
 def wrong(id: str, words: str) -> Callable[[Function], Function]:

@@ -61,6 +61,7 @@ NAMES = {
     "slice": r"slice|too many|cut",
     "power": r"power|root|square|exponent|√",
     "operation": r"multipl|added|product|quotient|remainder|divi",
+    "overflow": r"overflow|−∞|−inf",
     "order": r"order|smallest|worst|largest|likeliest|n − 1",
     "in place": r"in place",
 }
@@ -149,6 +150,8 @@ def _overflows(message: Message) -> bool:
     for given, one, other in zip(message.inputs, message.did(), message.right, strict=True):
         floats = [x for x in given if isinstance(x, torch.Tensor) and x.is_floating_point()]
         usual = all(not x.numel() or float(x.nan_to_num().abs().max()) < 20 for x in floats)
+        factors = [x for x in given if isinstance(x, float) and x]  # a temperature, a strength
+        usual &= all(1 / 20 < abs(x) < 20 for x in factors)
         if floats and usual and not alike(one, other):
             return False
     return True
@@ -161,7 +164,7 @@ CLAIMS: list[tuple[str, Callable[[Message], bool], set[str]]] = [  # and the cha
         lambda m: _shapes_are(m, _ones),
         {"keepdim", "slice", "axis"},
     ),
-    (OVERFLOWS, _overflows, set()),
+    (OVERFLOWS, _overflows, {"overflow"}),
 ]
 
 

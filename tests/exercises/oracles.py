@@ -74,6 +74,17 @@ def trusts_the_right_ones(function) -> bool:
     return function(_shifted) is True and all(function(one) is False for one in WRONG_MASKS)
 
 
+def foretells(exercise):
+    """A judge of predictions: every one as in the plain answer, a bool where that is one."""
+    truth = [(given, exercise.plain()(*given)) for given in exercise.inputs()]
+
+    def judge(function) -> bool:
+        said = [(function(*given), true) for given, true in truth]
+        return all(a == b and isinstance(a, bool) == isinstance(b, bool) for a, b in said)
+
+    return judge
+
+
 JUDGES = {
     "03.5": looks_back,
     "04.5": polygon,

@@ -210,6 +210,17 @@ def case_by_case(change):
 
 
 @hand("00.6")
+def one_after_the_other(change):
+    if change == "every vector twice as long":
+        return True
+    if change == "every vector scaled to length 1":
+        return True
+    if change == "every sign turned" or change == "the columns in another order":
+        return True
+    return change == "one more column, all 0"
+
+
+@hand("00.6")
 class Prophet:
     def __call__(self, change):
         table = torch.randn(5, 3, dtype=torch.double)

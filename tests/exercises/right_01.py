@@ -226,6 +226,24 @@ def case_by_case(change):
 
 
 @hand("01.7")
+def one_after_the_other(change):
+    if change == "a word of zeros in front":
+        return True
+    if change == "every word doubled, W halved":
+        return True
+    return change == "U = 0, and the first two words swapped"
+
+
+@hand("01.7")
+def by_what_is_touched(change):
+    if change.startswith("U = 0"):
+        return "first" in change
+    if "zeros" in change:
+        return "front" in change
+    return "halved" in change
+
+
+@hand("01.7")
 class Prophet:
     def __call__(self, change):
         x, w, u = torch.randn(4, 2), torch.randn(3, 2), torch.randn(3, 3)

@@ -237,6 +237,15 @@ class MovesWithYou:
 
 
 @hand("05.7")
+def moves_if_it_is_relative(kind):
+    if kind == "Shaw" or kind == "T5":
+        return True
+    if kind == "learned":
+        return False
+    return kind == "ALiBi" or kind == "RoPE"
+
+
+@hand("05.7")
 def moves_by_capitals(kind):
     """Absolute places are common nouns here; the relative ones are names."""
     return not kind.islower()

@@ -4,21 +4,17 @@ Forced here by `safely.ISOLATION`, as the environment variable ATTNLAB_CHECKS=th
 thread cannot hold is listed in the docstring of safely.py, and left out below.
 """
 
-import importlib
 import threading
 import time
-from pathlib import Path
 
 import pytest
 import torch
-from corpus import RIGHT, WRONG
+from corpus import RIGHT, WRONG, load
 from hostile import hostile
 
 from attnlab.checks import check, exercises, safely
 
-for file in sorted(Path(__file__).parent.glob("answers_*.py")):
-    importlib.import_module(file.stem)
-
+load()
 EXERCISES = exercises()
 NOT_HELD = {
     "crashes", "leaves", "kills itself", "doubles itself", "holds the interpreter's lock",

@@ -309,6 +309,25 @@ def the_likeliest_that_reach_top_p_are_kept(answer: Answer) -> None:
     answer.must_match(numbers(9, seed=3, spread=2), 0.7, 0.9)
 
 
+@shares_exercise.property
+def of_equal_tokens_no_more_than_needed(answer: Answer) -> None:
+    for tokens, top_p, count in ((4, 0.5, 2), (8, 0.3, 3), (2, 0.1, 1)):
+        seen = answer(torch.ones(tokens), 1.0, top_p)
+        kept = int((seen > 0).sum())
+        if kept != count or not close(seen.sum(), 1.0):
+            raise Mistake(
+                f"Of {tokens} tokens with {1 / tokens} each, {count} reach top_p = {top_p}, but "
+                f"{kept} were kept.",
+                likely="Tokens that are equally likely are still counted one by one.",
+            )
+
+
+@shares_exercise.property
+def a_low_temperature_does_not_overflow(answer: Answer) -> None:
+    answer.must_survive(numbers(6, spread=2), 0.01, 0.9, likely=OVERFLOWS)
+    answer.must_survive(numbers(6, spread=2, seed=1) - 20, 0.1, 0.9, likely=OVERFLOWS)
+
+
 @shares_exercise.draws
 def logits_temperature_and_top_p(draw: Draw) -> tuple[Tensor, float, float]:
     logits = draw.numbers(draw.size(1, 9), spread=2)

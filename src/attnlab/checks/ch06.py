@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attnlab.checks import ch06_decoding  # noqa: F401  (its exercises register themselves)
-from attnlab.checks.answer import Answer
+from attnlab.checks.answer import OVERFLOWS, Answer
 from attnlab.checks.ch06_blocks import (
     CUT,
     DECODER,
@@ -201,6 +201,13 @@ def every_matrix_learns(answer: Answer) -> None:
         answer.gradients_must_match(*block_case())
     except Mistake as mistake:
         raise Mistake(mistake.seen, likely=CUT) from None
+
+
+@three_bugs.property
+def large_scores_do_not_overflow(answer: Answer) -> None:
+    x, w, w1, w2 = block_case()
+    w[0] *= 1000
+    answer.must_survive(x, w, w1, w2, likely=OVERFLOWS)
 
 
 @three_bugs.draws

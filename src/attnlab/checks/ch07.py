@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnlab.checks.answer import Answer
+from attnlab.checks.answer import OVERFLOWS, Answer
 from attnlab.checks.ch07_suspects import (
     IDEAL,
     INDUCTION,
@@ -220,6 +220,11 @@ def the_numbers_are_those_of_two_heads(answer: Answer) -> None:
     answer.must_match(one_hot(0, 0, 1, words=5), 7.0)
 
 
+@induction.property
+def large_scores_do_not_overflow(answer: Answer) -> None:
+    answer.must_survive(one_hot(2, 0, 1, 2, 2, 0, words=3), 1000.0, likely=OVERFLOWS)
+
+
 @induction.draws
 def tokens_and_a_strength(draw: Draw) -> tuple[Tensor, float]:
     words = draw.size(2, 6)
@@ -307,6 +312,20 @@ def padding_changes_nothing(answer: Answer) -> None:
 def texts_of_unequal_length_count_by_their_tokens(answer: Answer) -> None:
     answer.must_match(
         numbers(3, 4, 6, seed=2), torch.tensor([[1, 5, 0, 0], [4, 4, 1, 2], [3, 0, 0, 0]])
+    )
+
+
+@perplexity.property
+def large_logits_do_not_overflow(answer: Answer) -> None:
+    target = torch.tensor([[1, 5, 2, 3], [4, 4, 1, 2]])
+    for level in (1000, -1000):  # of all words alike: only their differences count
+        answer.must_survive(numbers(2, 4, 6) + level, target, likely=OVERFLOWS)
+    logits = numbers(2, 4, 6)
+    logits[0, 0, 3] = 120  # one of eight tokens takes the model by surprise
+    answer.must_survive(
+        logits,
+        target,
+        likely="A probability of e⁻¹²⁰ is 0 in float32, and log 0 is −∞: use `log_softmax`.",
     )
 
 

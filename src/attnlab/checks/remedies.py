@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from attnlab.checks.axes import AXES, axes_of, label
 from attnlab.checks.own_code import Code, Edit
-from attnlab.checks.slip_kinds import INSTEAD, WITHOUT
+from attnlab.checks.slip_calls import INSTEAD, WITHOUT
 
 Found = tuple[str, ast.AST, Edit]  # the words, the node that shows the line, the edit
 
@@ -159,7 +159,10 @@ _OTHER_OPS: dict[type[ast.operator], list[tuple[type[ast.operator], str]]] = {
 
 
 def _binary(code: Code, node: ast.BinOp) -> Iterator[Found]:
+    one = any(ast.unparse(side) in ("1", "-1") for side in (node.left, node.right))
     for other, words in _OTHER_OPS.get(type(node.op), []):
+        if one and (type(node.op), other) in ((ast.Add, ast.Mult), (ast.Sub, ast.Div)):
+            continue  # a 1 too many is not a product: to multiply by 1 is to leave it out
         yield words, node, (node, "op", other())
     if isinstance(node.op, ast.Sub | ast.Div | ast.MatMult | ast.FloorDiv | ast.Mod | ast.Pow):
         words = "the two sides have changed places."

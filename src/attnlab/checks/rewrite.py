@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from attnlab.checks.axes import of_torch
+from attnlab.checks.axes import axes_of, of_torch
 
 Change = Callable[[Any], Any]  # the node, copied, becomes this
 
@@ -67,6 +67,18 @@ def receiver(node: Any) -> Any:
             return node.args[0]
         return node.func.value
     return node.args[0]
+
+
+def by_bare_exp(node: Any) -> Any:
+    """x.softmax(d) → x.exp() / x.exp().sum(d, keepdim=True)"""
+    powers = ast.Call(ast.Attribute(receiver(node), "exp", ast.Load()), [], [])
+    keep = ast.keyword("keepdim", ast.Constant(True))
+    total = ast.Attribute(powers, "sum", ast.Load())
+    return ast.BinOp(powers, ast.Div(), ast.Call(total, [axes_of(node)[0]], [keep]))
+
+
+def logarithm_of(change: Change) -> Change:
+    return lambda n: ast.Call(ast.Attribute(change(n), "log", ast.Load()), [], [])
 
 
 def renamed(name: str) -> Change:

@@ -26,10 +26,9 @@ from typing import Any
 
 from attnlab.checks.axes import axes_of
 from attnlab.checks.rewrite import Change, name_of, setting
+from attnlab.checks.slip_calls import Found, in_a_call, step_left_out
 from attnlab.checks.slip_kinds import (
-    Found,
     between_two,
-    in_a_call,
     in_a_comparison,
     in_a_condition,
     in_a_loop,
@@ -39,7 +38,6 @@ from attnlab.checks.slip_kinds import (
     in_and_or,
     in_brackets,
     in_front,
-    step_left_out,
 )
 
 STEPS = 4000  # lines that a slip may run before it counts as endless

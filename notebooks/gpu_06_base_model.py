@@ -58,7 +58,7 @@ gpu.banner(
 # ## The data
 #
 # Real pairs, if there is a file of them: download *French – English* from manythings.org/anki, unpack it, and put `fra.txt` beside this notebook (in Colab: drag it into the file panel). Without the file the course's own grammar is used: it is
-# endless, and has no real life in it.
+# endless, but it is not real language.
 
 # %%
 FILE = Path("fra.txt")
@@ -168,7 +168,7 @@ assert history.smooth(5) < history.losses[0]
 # %% [markdown]
 # ## The cockpit
 #
-# A learning rate is a guess until you have seen one that is too high. The cell trains one short run; then the controls are yours. *Start* trains a new model with what they say, *Stop* keeps it as it is (`pilot.model`).
+# The cell trains one short run; then the controls are yours. *Start* trains a new model with what they say, *Stop* keeps it as it is (`pilot.model`).
 #
 # - **Guess first:** at ten times the rate, does the loss still fall? At a tenth, how much is left to do at the end?
 # - Take the widest model with the rate that was best for the narrowest. Is it still the best?
@@ -318,8 +318,8 @@ check("06.8", my_scaled_step)
 # %% [markdown] tags=["exercise"] exercise="06.9"
 # ### Exercise 6.9 ★★ · Label smoothing (10 min)
 #
-# The loss of this training, by hand. Write `my_smoothed_losses(logits, target, epsilon)`: logits $(N, V)$, right words $(N,)$, one loss per word $(N,)$. The wished distribution has $\varepsilon / V$ on every word and $1 - \varepsilon$ more on the right one. The loss is the cross-entropy with it,
-# $-\sum_v \text{wish}_v \log p_v$.
+# The loss of this training, by hand. Write `my_smoothed_losses(logits, target, epsilon)`: logits $(N, V)$, right words $(N,)$, one loss per word $(N,)$. The target distribution $q$ has $\varepsilon / V$ on every word and $1 - \varepsilon$ more on the right one. The loss is the cross-entropy with it,
+# $-\sum_v q_v \log p_v$.
 
 
 # %% tags=["stub"] exercise="06.9"
@@ -360,7 +360,7 @@ check("06.9", my_smoothed_losses)
 #
 # <details><summary>Hint for 1</summary>
 #
-# `dataclasses.replace(config, norm="pre")` makes the second model. Draw both `history.losses` into one figure, on a logarithmic axis. Adam's first steps are all about as long as `lr`, whatever the gradient: which norm bears that?
+# `dataclasses.replace(config, norm="pre")` makes the second model. Draw both `history.losses` into one figure, on a logarithmic axis. Adam's first steps are all about as long as `lr`, whatever the gradient: which norm copes with that?
 #
 # </details>
 #

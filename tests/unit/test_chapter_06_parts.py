@@ -1,5 +1,8 @@
 """What chapter 6 draws and rewires: the machine, the translation view, other wirings."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -10,6 +13,7 @@ from attnlab.models.transformer import Config, Transformer
 from attnlab.reproducible import seed
 from attnlab.widgets.machine import PARTS, machine
 
+CHAPTER = Path(__file__).parents[2] / "notebooks" / "06_transformer.py"
 SIZES = {"words": 11, "source_words": 9, "width": 8, "heads": 2, "layers": 3}
 
 
@@ -24,6 +28,12 @@ def pair(source: int = 5, target: int = 4, size: int = 1) -> Batch:
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_of_the_machine_can_be_lit(part: str) -> None:
     assert set(machine(part).lit) == set(PARTS[part])
+
+
+def test_the_chapter_lights_every_part_once_where_it_is_built() -> None:
+    calls = re.findall(r'machine\(\s*((?:"[^"]+",\s*)+)', CHAPTER.read_text(encoding="utf-8"))
+    lit = [part for call in calls for part in re.findall(r'"([^"]+)"', call)]
+    assert sorted(lit) == sorted(PARTS)
 
 
 def test_the_machine_carries_counts_where_they_are_given() -> None:

@@ -1,6 +1,7 @@
 """DINO's parts, outlines, rollout, the shipped DINOv2, and the pictures they are measured on."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from PIL import Image
 from torch.nn import functional
 
+from attnlab import assets
 from attnlab.data import composed, fashion, photographs
 from attnlab.inside.outlines import cls_maps, enlarge, jaccard, keep_mass, nearest_neighbours, score
 from attnlab.inside.rollout import distance, rollout, stack
@@ -231,3 +233,13 @@ def test_the_shipped_dinov2_sees_objects_and_random_weights_do_not() -> None:
         score(cls_maps(model, pixels), pictures.gold)["best"] for model in (dinov2(), random)
     )
     assert found >= base + 0.20
+
+
+def test_eight_bits_keep_the_maps_of_the_published_dinov2() -> None:
+    """The bar, measured by training/dinov2.py beside the original weights: the cosine of the
+    [CLS] maps of all layers and heads, on at least seven photographs.
+    """
+    report = json.loads(assets.find("data/dinov2_maps.json").read_text("utf-8"))
+    assert report["photographs"] >= 7
+    assert report["cosine_of_cls_maps"]["mean"] >= 0.999
+    assert report["cosine_of_cls_maps"]["last_layer"] >= 0.998

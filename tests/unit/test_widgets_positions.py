@@ -88,9 +88,12 @@ def test_bad_input_gets_one_clear_sentence(case):
 
 
 def test_tables_travel_flat_one_after_the_other():
-    figure = PositionSimilarity({"a": sinusoidal(5, 4), "b": sinusoidal_2d(2, 3, 8)})
-    assert figure.shapes == [[5, 4], [2, 3, 8]]
-    assert figure.tables.shape == (5 * 4 + 2 * 3 * 8,)
+    wide = sinusoidal_2d(2, 3, 8)
+    figure = PositionSimilarity({"a": sinusoidal(5, 4), "b": wide})
+    assert figure.shapes == [[5, 4], [2, 3, 6]]  # the angles of six places need six numbers each
+    assert figure.tables.shape == (5 * 4 + 2 * 3 * 6,)
+    rows, lighter = wide.reshape(6, 8), torch.as_tensor(figure.tables[20:]).reshape(6, 6)
+    torch.testing.assert_close(lighter @ lighter.T, rows @ rows.T, check_dtype=False)
 
 
 def test_both_vectors_of_a_dial_may_change_width_together():

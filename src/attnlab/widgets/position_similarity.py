@@ -85,4 +85,13 @@ def _table(name: str, table: Any) -> np.ndarray:
             f"{name[:40]} has shape {array.shape}: this figure draws up to {MOST} places, or "
             f"{MOST} × {MOST} patches."
         )
-    return array
+    return _turned(array)
+
+
+def _turned(table: np.ndarray) -> np.ndarray:
+    """The same angles in as many numbers as there are places, if that is fewer: a lighter page."""
+    rows = table.reshape(-1, table.shape[-1])
+    if len(rows) >= table.shape[-1]:
+        return table
+    coordinates = np.linalg.qr(rows.T)[1].T  # in axes that the rows themselves span
+    return coordinates.reshape(*table.shape[:-1], len(rows))

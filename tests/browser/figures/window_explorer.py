@@ -25,6 +25,19 @@ def allowed(side: int, window: int, by: int, masked: bool) -> torch.Tensor:
     return out
 
 
+def ways(rolled: torch.Tensor, cut: torch.Tensor, mine: int, by: int) -> list[list[int]]:
+    """The way of each token of the window; beyond an edge, once more from the other side."""
+    side, found = len(rolled), []
+    for cell in cut[mine].tolist() if by else []:
+        row, column = divmod(cell, side)
+        after = (rolled == cell).nonzero()[0].tolist()
+        round_it = (side * (row < by), side * (column < by))
+        for down, right in [(0, 0), round_it] if any(round_it) else [(0, 0)]:
+            found.append([row + down, column + right, row - by + down, column - by + right])
+        assert found[-1][2:] == after
+    return found
+
+
 def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
     side, window, by = state["side"], state["window"], state["shift"]
     seen = torch.zeros(side * side)
@@ -39,7 +52,7 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
     mine = (cut == state["row"] * side + state["column"]).any(-1).nonzero().item()
     return {
         "step": state["step"], "at": at, "number": mine, "windows": len(cut),
-        "seen": seen, "count": int(seen.sum()),
+        "seen": seen, "count": int(seen.sum()), "ways": ways(rolled, cut, mine, by),
         "entries": cut.numel() * window**2, "all": side**4,
     }  # fmt: skip
 

@@ -6,11 +6,11 @@ import { player } from "./player.js";
 const STEPS = ["1 · the picture", "2 · shift", "3 · partition", "4 · mask", "5 · attend", "6 · reverse"];
 const SAYS = [
   "The picture as tokens, and the windows of the plain block before.",
-  "Everything rolls up and left. What leaves on one side comes back on the other.",
+  "Everything rolls up and left. Lines: the ways of the tokens that meet in its window, some around the picture.",
   "Cut into windows again: every window is full, none is ragged.",
   "At the lower and right edge strangers meet: each colour sees only itself.",
   "The token looks at the lit tokens of its window.",
-  "Rolled back: every token is where it was. Lit: whom the token has seen.",
+  "Rolled back, each on its line: every token is where it was. Lit: whom the token has seen.",
 ];
 
 /** Which part of its window a cell of the rolled picture belongs to: 0 … 3, by the axes it came round on. */
@@ -32,6 +32,18 @@ export function sees(cell, { side, window, by, masked }) {
   return found;
 }
 
+/** How a cell travels when the picture rolls: [row, column, row, column] of its way, and once more a picture's side
+ * away if it leaves at an edge, where it comes in again. */
+export function ways(cell, side, by) {
+  const r = Math.floor(cell / side),
+    c = cell % side,
+    way = [r, c, r - by, c - by];
+  if (r >= by && c >= by) return [way];
+  const down = r < by ? side : 0,
+    right = c < by ? side : 0;
+  return [way, [r + down, c + right, r - by + down, c - by + right]];
+}
+
 /** Where the token is, and everything it has seen after so many blocks. */
 export function compute({ side, window, shift, step, row, column, blocks, masked }) {
   let seen = new Set([row * side + column]);
@@ -44,6 +56,7 @@ export function compute({ side, window, shift, step, row, column, blocks, masked
   const at = [(row - shift + side) % side, (column - shift + side) % side],
     across = side / window;
   const number = Math.floor(at[0] / window) * across + Math.floor(at[1] / window);
+  const meet = sees(row * side + column, { side, window, by: shift, masked: false });
   const lit = Array.from({ length: side * side }, (_, i) => Number(seen.has(i)));
   return {
     step,
@@ -52,6 +65,7 @@ export function compute({ side, window, shift, step, row, column, blocks, masked
     windows: across * across,
     seen: lit,
     count: seen.size,
+    ways: shift ? meet.flatMap((cell) => ways(cell, side, shift)) : [],
     entries: window * window * side * side,
     all: side ** 4,
   };
@@ -139,15 +153,16 @@ function drawPicture(ink, wide, small, state, now, theme) {
       step === 2 ? 3 : 1.2,
     );
   const [r, c] = by ? now.at : [row, column];
-  if (step === 1 && shift)
-    stroke(
-      ink,
-      () => {
-        ink.moveTo((column + 0.5) * cell, (row + 0.5) * cell);
-        ink.lineTo((c + 0.5) * cell, (r + 0.5) * cell);
-      },
-      2,
-    );
+  const travel = (lines) => () => {
+    for (const [fromRow, fromColumn, toRow, toColumn] of lines) {
+      ink.moveTo((fromColumn + 0.5) * cell, (fromRow + 0.5) * cell);
+      ink.lineTo((toColumn + 0.5) * cell, (toRow + 0.5) * cell);
+    }
+  };
+  if (step === 1 || step === 5) {
+    stroke(ink, travel(now.ways), 1);
+    if (shift) stroke(ink, travel(ways(row * side + column, side, shift)), 3);
+  }
   stroke(ink, () => ink.rect(c * cell + 1, r * cell + 1, cell - 2, cell - 2), 3);
 }
 

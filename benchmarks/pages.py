@@ -112,9 +112,8 @@ LISTEN = """() => {
     };
   }
 }"""
-# The smallest letters of the slide on show, in pixels of the screen, and which they are.
-SMALLEST = """() => {
-  const slide = Reveal.getCurrentSlide();
+# The smallest letters of a slide, or of a frame on it, in its pixels, and which they are.
+SMALLEST = """(slide) => {
   const found = [];
   const scale = (node) => {
     const box = node.getBoundingClientRect();
@@ -260,6 +259,21 @@ def _scrolled(browser: Browser, url: str, **screen: object) -> tuple[Page, float
     return page, float(page.evaluate("courseShift"))
 
 
+def first_shift(browser: Browser, url: str, latency: int) -> float:
+    """The shift of a phone's first screen, each answer of the network late by some milliseconds."""
+    page = browser.new_context(viewport=PHONE, has_touch=True).new_page()  # type: ignore[arg-type]
+    page.add_init_script(f"({SHIFTS})()")
+    slow = {"latency": latency, "downloadThroughput": 3e6, "uploadThroughput": 3e6}
+    page.context.new_cdp_session(page).send(
+        "Network.emulateNetworkConditions", {"offline": False, **slow}
+    )
+    page.goto(url)
+    wait_until_alive(page)
+    shift = float(page.evaluate("courseShift"))
+    page.context.close()
+    return shift
+
+
 def measure_deck(browser: Browser, url: str, pictures: Path | None = None) -> Iterator[Slide]:
     """Every slide of a deck; with `pictures`, what was looked at is kept in that folder."""
     page = browser.new_context(viewport=HALL).new_page()
@@ -269,7 +283,7 @@ def measure_deck(browser: Browser, url: str, pictures: Path | None = None) -> It
     page.add_style_tag(content=BARE)
     for number, place in enumerate(page.evaluate(PLACES), start=1):
         page.evaluate(TURN, place)
-        smallest, letters = page.evaluate(SMALLEST)
+        smallest, letters = _smallest(page)
         image = page.screenshot(animations="disabled")
         if pictures:
             pictures.mkdir(parents=True, exist_ok=True)
@@ -282,6 +296,23 @@ def measure_deck(browser: Browser, url: str, pictures: Path | None = None) -> It
             letters=letters, full=fullness(image),
         )  # fmt: skip
     page.context.close()
+
+
+def _smallest(page: Page) -> tuple[float, str]:
+    """The smallest letters of the slide on show, frames included, in pixels of the screen."""
+    found: list[tuple[float, str]] = []
+    slide = page.evaluate_handle("Reveal.getCurrentSlide()").as_element()
+    assert slide
+    size, letters = slide.evaluate(SMALLEST)
+    found.append((size, letters))
+    for place in slide.query_selector_all("iframe"):
+        frame = place.content_frame()
+        assert frame
+        frame.wait_for_load_state()
+        times = place.evaluate("f => f.getBoundingClientRect().width / f.offsetWidth")
+        size, letters = frame.locator("body").evaluate(SMALLEST)
+        found.append((size * times, f"in a frame: {letters}"))
+    return min(found)
 
 
 def fullness(image: bytes) -> float:

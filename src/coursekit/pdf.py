@@ -17,8 +17,9 @@ from coursekit.slides import build_slides, has_slides
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WIDTH, HEIGHT = 1280, 720
-# One slide after the other in the flow of the page, each with all its fragments.
-ONE_BY_ONE = """() => {
+# One slide after the other in the flow of the page, each with all its fragments. What is in frames
+# comes anew where it is moved to, and not only when somebody looks.
+ONE_BY_ONE = """async () => {
   const leaves = [...document.querySelectorAll(".reveal .slides section")]
     .filter((slide) => !slide.querySelector(":scope > section"));
   const sheet = document.createElement("div");
@@ -34,8 +35,12 @@ ONE_BY_ONE = """() => {
     slides.append(slide);
   }
   document.querySelector(".reveal:not(.course-sheet)").remove();
+  const loaded = [...sheet.querySelectorAll("iframe")].map((frame) => {
+    frame.loading = "eager";
+    return new Promise((done) => frame.addEventListener("load", done, { once: true }));
+  });
   document.body.append(sheet);
-  return leaves.length;
+  await Promise.all(loaded);
 }"""
 STYLE = f"""@page {{ size: {WIDTH}px {HEIGHT}px; margin: 0; }}
 html, body {{ height: auto !important; overflow: visible !important; background: white; }}
@@ -74,12 +79,7 @@ def build_pdfs(project: Project, chapter: str | None = None) -> list[Path]:
 
 def print_deck(browser: Any, deck: Path) -> Path:
     """One deck, beside its page."""
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-    page.goto(deck.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready", timeout=180_000)
-    page.add_style_tag(content=STYLE)
-    page.evaluate(ONE_BY_ONE)
-    page.emulate_media(media="screen")
+    page = open_sheet(browser, deck)
     target = deck.with_suffix(".pdf")
     page.pdf(
         path=target, width=f"{WIDTH}px", height=f"{HEIGHT}px", print_background=True,
@@ -87,6 +87,17 @@ def print_deck(browser: Any, deck: Path) -> Path:
     )  # fmt: skip
     page.close()
     return target
+
+
+def open_sheet(browser: Any, deck: Path) -> Any:
+    """What is printed, in a browser: a page with all slides below each other."""
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.goto(deck.as_uri())
+    page.wait_for_function("document.documentElement.dataset.ready", timeout=180_000)
+    page.add_style_tag(content=STYLE)
+    page.evaluate(ONE_BY_ONE)
+    page.emulate_media(media="screen")
+    return page
 
 
 def _chromium(playwright: Any) -> str:

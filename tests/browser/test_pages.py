@@ -22,6 +22,22 @@ def test_a_chapter_that_met_the_bars_keeps_them(
     assert not one.falls_short()
 
 
+@pytest.mark.parametrize("name", [pages.LANDING, "03_self_attention"])
+def test_nothing_jumps_where_the_browser_does_not_wait_for_scripts(
+    name: str, site: Path, address: Address, browser: Browser
+) -> None:
+    """blocking="render" is not known everywhere; and scripts may take their time."""
+    text = (site / f"{name}.html").read_text(encoding="utf-8")
+    assert 'blocking="render"' in text
+    copy = site / f"{name}-waits-for-nothing.html"
+    copy.write_text(text.replace(' blocking="render"', ""), encoding="utf-8")
+    try:
+        shift = pages.first_shift(browser, address(copy), latency=150)
+    finally:
+        copy.unlink()
+    assert shift <= 0.05
+
+
 @pytest.mark.parametrize("name", pages.HELD)
 def test_slides_that_met_the_bars_keep_them(
     name: str, slides: Path, address: Address, browser: Browser
@@ -55,6 +71,24 @@ def test_the_ruler_measures_what_is_there(tmp_path: Path, browser: Browser) -> N
     assert found.pictures == pytest.approx(600 / 2000, abs=0.01)
     assert found.code == pytest.approx(400 / 2000, abs=0.01)  # the fold is closed
     assert found.shift_phone > 0  # "first words" jumped
+
+
+def test_the_ruler_reads_what_is_in_a_frame(tmp_path: Path, browser: Browser) -> None:
+    inside = (
+        "<p style='font-size: 20px'>small</p><svg><text y='30' font-size='30'>large</text></svg>"
+    )
+    (tmp_path / "deck.html").write_text(
+        f"""<!doctype html><html data-ready="yes"><body style="zoom: 1"><section id="one">
+        <h2 style="font-size: 40px">Title</h2>
+        <iframe sandbox="allow-scripts" style="transform: scale(0.5)" srcdoc="{inside}"></iframe>
+        </section><script>window.Reveal = {{
+          getSlides: () => [one], getCurrentSlide: () => one, getIndices: () => ({{ h: 0, v: 0 }}),
+          slide() {{}} }};</script></body></html>""",
+        encoding="utf-8",
+    )
+    (slide,) = pages.measure_deck(browser, (tmp_path / "deck.html").as_uri())
+    assert slide.smallest == pytest.approx(10)
+    assert slide.letters == "in a frame: small"
 
 
 def test_each_bar_can_be_missed() -> None:

@@ -30,6 +30,14 @@ AS_IT_WAS = """() => {
 }"""
 
 
+PLOTLY = """() => performance.getEntriesByType("resource")
+  .map((one) => new URL(one.name).pathname).filter((path) => path.endsWith("/plotly.js"))"""
+# What keeps a finger from scrolling the page.
+TRAPS = """() => [...document.querySelectorAll("main *")]
+  .filter((node) => getComputedStyle(node).touchAction === "none")
+  .map((node) => `${node.tagName}.${node.getAttribute("class")}`)"""
+
+
 def unfold(live: Live) -> None:
     """Open the *Dig deeper* fold that a figure is in, as a reader would."""
     live.place.evaluate("place => place.closest('details')?.setAttribute('open', '')")
@@ -56,7 +64,8 @@ def test_page_is_ready_soon_and_light(
         soon = load.seconds < 2 * weight.READY_BAR  # or else: how busy is the machine?
         seen.append((load.seconds, 1.0 if soon else max(1.0, weight.crowding())))
 
-    open_once(url, visit=visit)
+    page = open_once(url, visit=visit)
+    assert not page.evaluate(PLOTLY), "plotly.js came before anybody was near a chart"
     while not any(seconds < 2 * weight.READY_BAR * crowded for seconds, crowded in seen):
         if len(seen) == 3:
             pytest.fail(f"ready after (seconds, on a machine so many times slower): {seen}")
@@ -121,7 +130,13 @@ def test_page_fits_a_phone(
     page = open_once(address(site / f"{name}.html"), phone=True)
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390, f"the page is {wide} pixels wide and scrolls sideways; {overhanging(page)}"
+    traps = page.evaluate(TRAPS)
+    assert not traps, f"a finger on these cannot scroll the page: {traps}"
     shoot(page, f"phone-{name}")
+    page.evaluate("scrollTo(0, innerHeight * 2)")
+    settle(page)
+    assert page.locator("#pst-back-to-top").is_hidden(), "a button covers what is below it"
+    page.evaluate("scrollTo(0, 0)")
 
 
 def overhanging(page: Page) -> list[str]:
@@ -146,6 +161,98 @@ def test_figure_moves_on_a_phone(
     box = live.place.bounding_box()
     assert box
     assert 0 <= box["x"] <= 390 - box["width"]
+
+
+@pytest.mark.parametrize("name", ["06_transformer"])
+def test_a_finger_on_a_figure_scrolls_the_page(
+    name: str, site: Path, address: Address, open_once: Callable[..., Page]
+) -> None:
+    page = open_once(address(site / f"{name}.html"), phone=True)
+    for kind in ("diagram", "transformer_stepper"):
+        body = page.locator(f"[data-widget={kind}] .al-body").first
+        body.scroll_into_view_if_needed()
+        box = body.bounding_box()
+        assert box
+        before = page.evaluate("scrollY")
+        x, y = box["x"] + box["width"] / 2, max(300, box["y"] + 30)
+        finger = page.context.new_cdp_session(page)
+        for kind_of_touch, up in [("Start", 0), *(("Move", 20 * n) for n in range(1, 11))]:
+            point = {"touchPoints": [{"x": x, "y": y - up}]}
+            finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind_of_touch}", **point})
+        finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        settle(page)
+        assert page.evaluate("scrollY") > before + 100, f"{kind} holds the finger"
+
+
+@pytest.mark.parametrize("name", ["06_transformer"])
+def test_contents_follow_the_reader(
+    name: str, site: Path, address: Address, open_once: Callable[..., Page]
+) -> None:
+    page = open_once(address(site / f"{name}.html"))
+    seen = []
+    for share in (0, 0.5, 1):
+        page.evaluate("share => scrollTo(0, share * document.body.scrollHeight)", share)
+        settle(page)
+        far = page.locator(".course-progress i").evaluate("bar => parseFloat(bar.style.width)")
+        assert far == pytest.approx(100 * share, abs=3)
+        active = page.locator(".bd-sidebar-secondary nav.page-toc a.active")
+        if share:
+            expect(active).to_have_count(1)
+            expect(active).to_be_in_viewport(ratio=1)
+            assert active.get_attribute("aria-current")
+        seen.append(active.inner_text() if active.count() else "")
+    assert len(set(seen)) == 3, f"the same entry everywhere: {seen}"
+
+
+@pytest.mark.parametrize("name", ["06_transformer"])
+def test_a_part_of_a_diagram_leads_to_its_section_and_says_when_one_is_there(
+    name: str, site: Path, address: Address, open_once: Callable[..., Page]
+) -> None:
+    page = open_once(address(site / f"{name}.html"))
+    page.emulate_media(reduced_motion="reduce")  # it jumps, and does not glide
+    link = page.locator("[data-widget=diagram] a[data-part=n1]:visible").first
+    section = page.locator(str(link.get_attribute("href")))
+    link.click()
+    heading = section.locator("h2, h3").first
+    expect(heading).to_be_in_viewport()
+    expect(heading).to_be_focused()
+    assert page.url.endswith(f"#{section.get_attribute('id')}")
+    expect(link).to_have_attribute("aria-current", "location")
+    expect(link).to_have_class(re.compile("al-dg-here"))
+    page.evaluate("scrollTo(0, 0)")
+    expect(link).not_to_have_attribute("aria-current", "location")
+    page.emulate_media(reduced_motion=None)
+
+
+@pytest.mark.parametrize("name", ["06_transformer"])
+def test_a_figure_in_use_does_not_shrink_again(
+    name: str, site: Path, address: Address, open_once: Callable[..., Page]
+) -> None:
+    """Words below it would jump under the reader's hand."""
+    live = Live(open_once(address(site / f"{name}.html")).locator("[data-widget=diagram]").first)
+    live.place.scroll_into_view_if_needed()
+    live.place.dispatch_event("pointerdown")
+    settle(live.page)
+    before = live.place.evaluate("place => place.offsetHeight")
+    live.place.evaluate("place => place.insertAdjacentHTML('beforeend', '<p class=more>more</p>')")
+    settle(live.page)
+    grown = live.place.evaluate("place => place.offsetHeight")
+    live.place.evaluate("place => place.querySelector('.more').remove()")
+    settle(live.page)
+    assert live.place.evaluate("place => place.offsetHeight") == grown > before
+
+
+@pytest.mark.parametrize("name", ["07_families"])
+def test_plotly_comes_once_when_a_chart_is_near(
+    name: str, site: Path, address: Address, open_once: Callable[..., Page]
+) -> None:
+    page = open_once(address(site / f"{name}.html"))
+    for chart in page.locator("[data-widget=plotly_figure]").all():
+        unfold(Live(chart))
+        chart.scroll_into_view_if_needed()
+        expect(chart.locator("[data-plotly=yes]")).to_be_visible(timeout=30_000)
+    assert len(page.evaluate(PLOTLY)) == 1
+    assert page.evaluate(TRAPS) == []
 
 
 def test_dark_mode_reaches_the_figures(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
-from coursekit.pdf import print_deck
+from coursekit import pdf
 from tests.browser import play
 from tests.browser.built import ROOT, SLIDES, Spot, tries
 from tests.browser.live import Live, settle
@@ -27,6 +27,12 @@ DOT = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+# Figures whose traits are others than those they came with.
+MOVED = """all => all.filter((place) => {
+  const came = JSON.parse(place.querySelector("script[type='application/json']").textContent);
+  return ["step", "lit", "playing"].some((name) =>
+    name in came && JSON.stringify(came[name]) !== JSON.stringify(place.model.get(name)));
+}).map((place) => place.dataset.widget)"""
 TURNED = "Reveal.getIndices().h + Reveal.getIndices().v > 0"
 Address = Callable[..., str]
 
@@ -97,6 +103,32 @@ def test_every_slide_fits_the_screen(
     )
     assert not cut, f"these slides are cut off: {cut}"
     assert page.locator("mjx-merror").count() == 0, "a formula could not be set"
+
+
+def test_fragments_are_the_steps_of_a_diagram(
+    slides: Path, address: Address, open_deck: Callable[[str], Page]
+) -> None:
+    """The lecturer's own keys walk through them, forwards and back."""
+    page = open_deck(address(slides / "03_self_attention.html"))
+    marked = page.locator("[data-widget=diagram]", has=page.locator(".al-dg-mark")).first
+    live = Live(marked)
+    steps = len(live.state()["steps"])
+    assert marked.locator(".al-dg-mark").count() == steps - 1
+    page.evaluate(
+        """place => {
+          const { h, v } = Reveal.getIndices(place.closest("section"));
+          Reveal.slide(h, v, -1);
+          document.activeElement.blur();
+        }""",
+        marked.element_handle(),
+    )
+    for key, step in (("PageDown", 1), ("PageDown", 2), ("PageUp", 1)):
+        page.keyboard.press(key)
+        page.wait_for_function(
+            "([place, step]) => place.model.get('step') === step",
+            arg=[marked.element_handle(), step], timeout=10_000,
+        )  # fmt: skip
+        assert live.numbers()["step"] == step
 
 
 def test_a_figure_that_grows_stays_on_its_slide(
@@ -220,11 +252,25 @@ def test_layouts_put_things_in_their_places(
         deck.unlink()
 
 
-def test_a_deck_is_printed_page_by_page(slides: Path, browser: Browser) -> None:
-    deck = slides / f"{LECTURES[0]}.html"
-    file = print_deck(browser, deck)
-    printed = file.read_bytes()
-    file.unlink()
-    pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+def test_a_deck_is_printed_page_by_page_in_its_opening_state(
+    slides: Path, browser: Browser, shoot: Callable[..., Path]
+) -> None:
+    deck = slides / "04_multi_head.html"  # it has live figures, printed ones, and a frame
     leaves = deck.read_text(encoding="utf-8").count('<section class="layout-')
+    sheet = pdf.open_sheet(browser, deck)
+    assert sheet.locator("[data-widget]").count() >= 3
+    moved = sheet.locator("[data-widget]").evaluate_all(MOVED)
+    assert not moved, f"not in the opening state: {moved}"
+    empty = [frame for frame in sheet.frames[1:] if not frame.locator("svg text").count()]
+    assert len(sheet.frames) > 1
+    assert not empty, "a frame is printed empty"
+    faint = "all => all.filter((one) => getComputedStyle(one).opacity !== '1').length"
+    assert sheet.locator(".fragment").evaluate_all(faint) == 0
+    boxes = sheet.locator("section").evaluate_all("all => all.map((one) => one.offsetHeight)")
+    assert boxes == [pdf.HEIGHT] * leaves
+    shoot(sheet, "pdf-04_multi_head", full_page=True)
+    sheet.close()
+    file = pdf.print_deck(browser, deck)
+    pages = len(re.findall(rb"/Type\s*/Page\b", file.read_bytes()))
+    file.unlink()
     assert pages == leaves

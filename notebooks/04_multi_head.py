@@ -514,12 +514,15 @@ HeadGrid(
 # ### bertviz
 #
 # A well-known tool for this is **bertviz** ([Vig 2019](https://arxiv.org/abs/1906.05714)). Its *head view* draws one layer: words left and right, a colour for each head. Hover over a word on the left to see what it attends to. A click on a coloured square
-# switches a head off, a double click leaves only that one.
+# switches a head off, a double click leaves only that one. (Here on a shorter sentence.)
 
 # %% tags=["slide", "hide-input"]
+short_words, short = read("She told a story, a sad story.")  # fits a slide
+with record(encoder) as short_maps:
+    encoder(short)
 head_view(
-    maps,
-    words,
+    short_maps,
+    short_words,
     layer=2,
     heads=[9],
     caption="bertviz, head view: head 9 of layer 2. What does each “story” attend to?",

@@ -351,7 +351,7 @@ def bad_batch(source: Tensor) -> None:
             lambda: DecoderOnly(replace(SMALL, positions="learned", longest=4))(
                 torch.full((1, 5), EOS)
             ),
-            "places 0 to 4 are asked for, but only 0 to 3",
+            "positions 0 to 4 are asked for, but only 0 to 3",
         ),
     ],
 )

@@ -37,7 +37,9 @@ FIT = """{ const drawing = document.querySelector("#vis svg");
 const [wide, high] = ["width", "height"].map((side) => drawing.getAttribute(side));
 drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
 drawing.style.cssText = "width: 100%; min-width: 560px; height: auto"; }"""
-# head_view.js draws words of 15 pixels at any size: enlarge it to the height of its frame.
+# head_view.js draws words at any size alike: enlarge it to the height of its frame. Its own 15
+# pixels are less than its lines of 22.5 have room for, and small on a slide.
+LETTERS = 18.5
 GROW = """{ const fit = () => { const [wide, high] = [innerWidth / 351, innerHeight / NATURAL];
 document.documentElement.style.zoom = Math.max(1, Math.min(wide, high)); };
 addEventListener("resize", fit); fit(); }"""
@@ -106,7 +108,8 @@ def head_view(
         "layer": layer,
         "heads": None if heads is None else list(heads),
     }
-    body = '<label>Layer: <select id="layer"></select></label><div id="vis"></div>'
+    menu = '<select id="layer" style="font: inherit"></select>'  # a browser's own is smaller
+    body = f'<label>Layer: {menu}</label><div id="vis"></div>'
     # As head_view.js lays it out: 22.5 pixels a token, 30 above, and the drop-down.
     natural = round(22.5 * len(tokens)) + 90
     return View(
@@ -182,8 +185,8 @@ def _document(script: str, body: str, params: dict[str, Any], title: str, grow: 
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        "<style>body { margin: 8px; background: white; color: black; font-family: sans-serif }"
-        "</style></head>"
+        "<style>body { margin: 8px; background: white; color: black; "
+        f"font: {LETTERS}px sans-serif }}</style></head>"
         f'<body><div id="bertviz">{body}</div>{scripts}</body></html>'
     )
 
@@ -199,6 +202,8 @@ def _drawing(name: str) -> str:
             "`pip install bertviz==1.4.1`."
         )
     text = re.sub(r"console\.log\([^;\n]*\)", "0", text)
+    if name == "head_view":
+        text = text.replace("const TEXT_SIZE = 15;", f"const TEXT_SIZE = {LETTERS};")
     return text.replace("// HACK: PYTHON_PARAMS is a template marker", "// a template marker")
 
 

@@ -85,8 +85,8 @@ class Learned(nn.Module):
         end = offset + x.shape[-2]
         if offset < 0 or end > longest:
             raise ValueError(
-                f"places {offset} to {end - 1} are asked for, but only 0 to {longest - 1} have a "
-                f"learned vector: cut the text, or make Learned({end}, {width}) and train it."
+                f"positions {offset} to {end - 1} are asked for, but only 0 to {longest - 1} have "
+                f"a learned vector: cut the text, or make Learned({end}, {width}) and train it."
             )
         return x + self.table[offset:end]
 

@@ -79,7 +79,7 @@ def test_learned_adds_its_rows_and_ends():
     layer(x).sum().backward()
     assert (layer.table.grad[:L] == B).all()
     assert (layer.table.grad[L:] == 0).all()
-    with pytest.raises(ValueError, match=r"places 3 to 9 .* only 0 to 8 .* Learned\(10, 12\)"):
+    with pytest.raises(ValueError, match=r"positions 3 to 9 .* only 0 to 8 .* Learned\(10, 12\)"):
         layer(x, 3)
 
 

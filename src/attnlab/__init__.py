@@ -1,11 +1,11 @@
 """attnlab: the small library behind the course on attention and Transformers.
 
-Read it from the leaves to the root; no file needs one that comes after it.
+Read it from the leaves to the root: nothing here needs what comes after it.
 
     scores  masks  record          score functions, who may see whom, how weights are seen
     shapes  fused                  what is refused and why; the fast kernel
     attention                      the heart: weights(), attention()
-    reproducible  fetching  assets  checkpoints  palette  device  data  metrics  decoding
+    reproducible  fetching  checkpoints  assets  carried  palette  device  data  metrics  decoding
     layers  kernels                built on attention
     models                         built on layers, the published ones too
     posters  figures               printed figures, and what stands in for a plotly one

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlab import checkpoints, decoding, metrics
-from attnlab.checkpoints import Carried
+from attnlab.carried import Carried
 from attnlab.data.sequences import SPECIAL, Pair, Vocabulary, collate, encode_sources
 from attnlab.models import seq2seq, transformer
 from attnlab.models.seq2seq import Seq2Seq

@@ -1,20 +1,24 @@
 """The plan of the building: imports point one way, and what is light stays light."""
 
 import ast
+import graphlib
 import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+import attnlab
 
 SOURCES = Path(__file__).parents[2] / "src/attnlab"
 
 # Each floor may import from its own and from those below it.
 FLOORS = [
     {"shapes", "scores", "masks", "record", "fused", "attention"},  # the core
-    {"reproducible", "fetching", "assets", "checkpoints", "palette", "device"}
+    {"reproducible", "fetching", "checkpoints", "assets", "carried", "palette", "device"}
     | {"data", "metrics", "decoding"},
     {"layers", "kernels"},
     {"models"},
@@ -54,6 +58,34 @@ def test_imports_point_one_way(path: Path) -> None:
     doors = {there for here, there in DOORS if here == room_of(path)}
     above = {room for room in imports_of(path) - doors if LEVEL.get(room, BESIDE) > own}
     assert not above, f"{path.name} is on floor {own} and reaches up to {sorted(above)}"
+
+
+def needs() -> dict[str, set[str]]:
+    """Room → the other rooms it imports from, doors left out."""
+    found = defaultdict(set)
+    for path in FILES:
+        own = room_of(path)
+        found[own] |= {
+            room for room in imports_of(path) if room != own and (own, room) not in DOORS
+        }
+    return found
+
+
+def test_rooms_of_one_floor_have_no_cycle() -> None:
+    try:
+        graphlib.TopologicalSorter(needs()).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"rooms need each other: {' → '.join(error.args[1])}")
+
+
+def test_the_reading_order_is_true() -> None:
+    """`attnlab/__init__` lists every room, and none before what it needs."""
+    lines = re.findall(r"^ {4}(.+)$", attnlab.__doc__ or "", re.MULTILINE)
+    rooms = needs()
+    order = [room for line in lines for room in re.split(" {3,}", line)[0].split()]
+    assert sorted(order) == sorted(rooms)
+    for at, room in enumerate(order):
+        assert rooms[room] <= set(order[:at]), f"{room} needs {rooms[room] - set(order[:at])}"
 
 
 def test_every_room_says_what_lives_there() -> None:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from attnlab import decoding
 from attnlab.attention import log_softmax
-from attnlab.checkpoints import Carried
+from attnlab.carried import Carried
 from attnlab.data import scenes
 from attnlab.data.scenes import Box, Scene
 from attnlab.data.sequences import BOS, EOS, SPECIAL, Batch, Vocabulary, stack

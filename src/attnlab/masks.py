@@ -101,6 +101,11 @@ def padding(lengths: Tensor | Sequence[int], S: int) -> Mask:  # noqa: N803
     return Mask(lambda b, h, i, j: j < real.to(j.device)[b], (len(real), 1, 1, S))
 
 
+def real(tokens: Tensor, pad: int = 0) -> Mask:
+    """The same asked of the tokens (B, S): keys that are `pad` are hidden. (B, 1, 1, S)."""
+    return Mask(lambda b, h, i, j: (tokens != pad)[b, j], (len(tokens), 1, 1, tokens.shape[1]))
+
+
 def shifted_window(height: int, width: int, window: int, shift: int | None = None) -> Mask:
     """Swin's mask for windows of a cyclically shifted picture (Liu et al. 2021, Figure 4).
 

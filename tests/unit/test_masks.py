@@ -70,6 +70,13 @@ def test_padding_keeps_the_first_places(lengths):
     assert dense[:, 0, 0].int().tolist() == [[1, 1, 1, 0, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
 
 
+def test_real_tokens_are_seen_wherever_the_padding_stands():
+    tokens = torch.tensor([[5, 0, 7, 0], [0, 2, 2, 1]])
+    dense = cells(masks.real(tokens), 2, 1, 1, 4)
+    assert dense[:, 0, 0].int().tolist() == [[1, 0, 1, 0], [0, 1, 1, 1]]
+    assert cells(masks.real(tokens, pad=2), 2, 1, 1, 4).int().sum().item() == 6
+
+
 def test_padding_hides_what_lies_behind():
     torch.manual_seed(0)
     q, k, v = torch.randn(2, 3, 4, 8), torch.randn(2, 3, 6, 8), torch.randn(2, 3, 6, 5)

@@ -3,7 +3,7 @@
 B batch, S source length, T target length. A corpus yields `Pair`s of words; a `Vocabulary` turns
 words into numbers; `collate` stacks them into a `Batch`, padded to the longest.
 
-    pairs = english_french.take(1000, split="train")
+    pairs = EnglishFrench().take(1000, split="train")
     source, target = Vocabulary.of(pairs, "source"), Vocabulary.of(pairs, "target")
     for batch in batches(pairs, source, target, size=32, seed=0): ...
 """

@@ -11,6 +11,7 @@ B batch, L length, E model width, N blocks.
 import torch
 from torch import Tensor, nn
 
+from attnlab import masks
 from attnlab.data.sequences import PAD
 from attnlab.layers import LayerNorm, Learned
 from attnlab.models.transformer import Config, Encoder, check_numbers, unasked
@@ -49,5 +50,5 @@ class Bert(nn.Module):
 
 def real(numbers: Tensor) -> Tensor | None:
     """Which keys are no padding, (B, 1, 1, L); None when nothing is padded."""
-    mask = (numbers != PAD)[:, None, None, :]
+    mask = masks.real(numbers, PAD).dense(numbers.device)
     return mask if unasked(numbers) or not bool(mask.all()) else None

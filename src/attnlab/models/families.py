@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnlab import masks
 from attnlab.data.sequences import PAD
 from attnlab.layers import KeysValues, KVCache
 from attnlab.models.transformer import Config, Embedding, Encoder, cross_entropy, initialise
@@ -105,7 +106,7 @@ class EncoderOnly(OneStack):
 
     def encode(self, tokens: Tensor) -> Tensor:
         """(B, L), padded with 0 -> a vector for every token that knows both its sides (B, L, E)."""
-        return self.stack(self.embedding(tokens), mask=(tokens != PAD)[:, None, None, :])
+        return self.stack(self.embedding(tokens), mask=masks.real(tokens, PAD).dense(tokens.device))
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(B, L) -> logits of what belongs at each place (B, L, V)"""

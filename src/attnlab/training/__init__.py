@@ -1,6 +1,7 @@
-"""Training: one loop, the way down, and what one can watch while it runs.
+"""Training: the loop, the way down, and what one can watch while it runs.
 
-`fit` is the loop; the rest is handed to it.
+`fit` is the loop, and the rest is handed to it. `pretrain.train` is another one: for many devices,
+and for runs that survive a power cut.
 """
 
 from attnlab.training.cockpit import Cockpit, cockpit

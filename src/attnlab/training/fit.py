@@ -1,4 +1,4 @@
-"""The training loop that chapters call, wherever the loop itself is not the lesson.
+"""The training loop of the course, on one device, wherever the loop itself is not the lesson.
 
     history = fit(model, batches, seconds=60)                  # model.loss(batch) is minimised
     history = fit(model, batches, steps=2000, descent=Descent(lr=1e-2), listeners=(Curve(),))

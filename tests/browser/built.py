@@ -38,7 +38,7 @@ def tries(folder: Path) -> list[tuple[Spot | None, str]]:
     """Every live figure over HTTP, and from the disk the first of each kind.
 
     A figure is the same module in both; what differs is how it comes to the page, and for that
-    other tests open every page from the disk.
+    other tests open every chapter from the disk.
     """
     every = [(spot, "http") for spot in spots(folder)]
     return every + [(spot, "file") for spot in spots(folder, first_of_each_kind=True)]

@@ -16,8 +16,15 @@ from tests.browser.built import ROOT, SITE, Spot, spots, tries
 from tests.browser.contrast import FAINT
 from tests.browser.live import Live, settle
 
-SCHEMES = ("http", "file")
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
+# GPU notebooks have one template and no figures of their own kind: of them, two are enough where
+# how a page comes and looks is asked. Over HTTP each is opened.
+OFTEN = [
+    name
+    for name in ["index", *CHAPTERS]
+    if not name.startswith("gpu_") or name in ("gpu_02_real_corpus", "gpu_10_scale_out")
+]
+OPENED = [(name, "http") for name in ["index", *CHAPTERS]] + [(name, "file") for name in OFTEN]
 Address = Callable[..., str]
 # What puts folds and theme back as they are now.
 AS_IT_WAS = """() => {
@@ -85,8 +92,7 @@ def test_figure_follows_the_hand_and_equals_python(
     play.first_move(live)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+@pytest.mark.parametrize(("name", "scheme"), OPENED)
 def test_page_is_whole_and_asks_nothing_of_the_network(
     name: str, scheme: str, site: Path, address: Address, open_once: Callable[[str], Page],
     shoot: Callable[..., Path],
@@ -122,7 +128,7 @@ def test_keyboards_and_screen_readers_find_their_way(
     assert len(about) > 20
 
 
-@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+@pytest.mark.parametrize("name", OFTEN)
 def test_page_fits_a_phone(
     name: str, site: Path, address: Address, open_once: Callable[..., Page],
     shoot: Callable[..., Path],
@@ -274,7 +280,7 @@ def test_dark_mode_reaches_the_figures(
     shoot(page, "site-index-dark")
 
 
-@pytest.mark.parametrize("name", ["index", *CHAPTERS])
+@pytest.mark.parametrize("name", OFTEN)
 def test_every_word_can_be_read(
     name: str, site: Path, address: Address, open_once: Callable[[str], Page]
 ) -> None:

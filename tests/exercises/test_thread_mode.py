@@ -41,10 +41,10 @@ def in_a_thread(monkeypatch):
 
 
 @pytest.mark.parametrize("id", sorted(EXERCISES))
-def test_right_answers_pass_and_a_wrong_one_gets_its_words(id):
-    for good in RIGHT[id]:
-        verdict = check(id, good)
-        assert verdict, str(verdict)
+def test_a_right_answer_passes_and_a_wrong_one_gets_its_words(id):
+    """The first of each: the others are checked where answers run in a process."""
+    verdict = check(id, RIGHT[id][0])
+    assert verdict, str(verdict)
     answer, words = WRONG[id][0]
     verdict = check(id, answer)
     assert not verdict

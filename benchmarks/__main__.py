@@ -16,7 +16,7 @@ PARTS: dict[str, Callable[[], bool]] = {
     "Transformer++ against transformers' Llama": modern.main,
     "ViT against transformers' and timm's": vit.main,
     "Swin against transformers' and timm's, and how windows grow": swin.main,
-    "A live figure while its slider is dragged": figures.main,
+    "Live figures: a slider is dragged, a model computes": figures.main,
     "The website": site.main,
     "Chapters as they are read, slides as they are seen": pages.main,
 }

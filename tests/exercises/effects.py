@@ -10,6 +10,8 @@ import re
 
 import torch
 
+from attnlab.checks import exercises
+
 
 def _numbers(pattern: str, message: str) -> list[float] | None:
     found = re.search(pattern, message)
@@ -146,4 +148,21 @@ def trusts(function, message: str) -> bool | None:
     return None
 
 
+def foretells(id: str):
+    """0.6, 1.7, …: which of several predictions does not come true. True: it stays the same."""
+
+    def judge(function, message: str) -> bool | None:
+        found = re.search(
+            r"With (.+), you predicted (True|False), but .+ (stayed|changed)", message
+        )
+        if found is None:
+            return None
+        change, said, happened = found.groups()
+        stays = exercises()[id].plain()(change)
+        return str(function(change)) == said != str(stays) and (happened == "stayed") == stays
+
+    return judge
+
+
 EFFECTS = {"03.5": looks_back, "04.5": is_a_polygon, "05.5": counts_back, "09.5": trusts}
+EFFECTS |= {id: foretells(id) for id in ("00.6", "01.7", "02.8", "03.8", "05.7")}

@@ -27,6 +27,7 @@ An exercise of a new chapter is here as soon as it has a checker and a solution.
 
 import ast
 import copy
+import fcntl
 import inspect
 import itertools
 import json
@@ -440,6 +441,17 @@ def _try(ground: Ground, slip: Slip, function, origin, result: Tally) -> None:
         result.generic.append(text)
 
 
+def keep(found: Tally) -> None:
+    """Into the table. It is locked meanwhile: another process may count another chapter."""
+    with open(KEPT, "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        kept = json.load(file) | {found.id: found.counts()}
+        rows = (f'"{id}": {json.dumps(kept[id])}' for id in sorted(kept))
+        file.seek(0)
+        file.truncate()
+        file.write("{\n" + ",\n".join(rows) + "\n}\n")
+
+
 def main(arguments: list[str]) -> int:
     load()
     verbose = "-v" in arguments
@@ -471,10 +483,7 @@ def main(arguments: list[str]) -> int:
             for key in ("passed", "misleading", "long"):
                 total[key] += len(getattr(found, key))
             if "--keep" in arguments:
-                kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-                kept[id] = found.counts()
-                rows = (f'"{key}": {json.dumps(kept[key])}' for key in sorted(kept))
-                KEPT.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+                keep(found)
     share = total["named"] / max(1, total["rejected"])
     print(
         f"{total['made'] - total['equal']} mutants, {total['passed']} passed, "

@@ -99,6 +99,21 @@ def test_live_maps_are_painted_by_the_law(
     assert not unpainted(weights, live.pixels(), theme, largest)
 
 
+# A diagram writes its numbers, or says in words what is drawn.
+@pytest.mark.parametrize("kind", sorted({*DRAWN} - {"diagram"}))
+def test_the_legend_says_the_law(kind: str, made_page: Callable[..., Page]) -> None:
+    """In words, or by ticks on the ramp that stand where the law puts them."""
+    place = made_page(kinds()[kind].examples()[0]).locator("[data-widget]")
+    ticks = place.locator(".al-ticks span").evaluate_all(
+        "all => all.map((one) => [Number(one.textContent), parseFloat(one.style.left) / 100])"
+    )
+    if ticks:
+        assert len(ticks) > 2
+        assert all(left == pytest.approx(palette.weight_place(w), abs=0.01) for w, left in ticks)
+    else:
+        assert re.search("square root of the weight|colour by √", place.inner_text()), kind
+
+
 def weighing() -> Diagram:
     """A diagram with a table of weights."""
     return Diagram([Matrix("a", "A", values=[[1.0, 0.0], [0.3, 0.7], [0.015, 0.985]], cell=40)])

@@ -1,14 +1,16 @@
-"""The scripts of the live figures as a reader meets them: short lines, functions in one view."""
+"""Scripts and style sheets as a reader meets them: short lines, functions in one view."""
 
 import re
 
 import pytest
 
 from attnlab.widgets.linker import STATIC
+from coursekit.slides import TEMPLATES
 
 LONGEST_LINE = 120
 LONGEST_FUNCTION = 150
-SCRIPTS = sorted(STATIC.glob("*.js"))
+SCRIPTS = sorted([*STATIC.glob("*.js"), *TEMPLATES.rglob("*.js")])
+SHEETS = sorted([*STATIC.glob("*.css"), *TEMPLATES.rglob("*.css")])
 BEGIN = re.compile(
     r"^(?:export )?(?:default )?(?:async )?function\*? (\w+)|^(?:export )?const (\w+) = .*[{(]$"
 )
@@ -26,13 +28,33 @@ def functions(text: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_lines_and_functions_are_short(path) -> None:
-    text = path.read_text(encoding="utf-8")
-    long = [n for n, line in enumerate(text.splitlines(), 1) if len(line) > LONGEST_LINE]
+@pytest.mark.parametrize("path", [*SCRIPTS, *SHEETS], ids=lambda path: path.name)
+def test_lines_are_short(path) -> None:
+    """But for a picture written as text, which has no place to break."""
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    long = [n for n, line in lines if len(line) > LONGEST_LINE and "data:image" not in line]
     assert not long, f"{path.name} has lines of more than {LONGEST_LINE} letters: {long}"
-    wide = {name: size for name, size in functions(text).items() if size > LONGEST_FUNCTION}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_functions_are_short(path) -> None:
+    found = functions(path.read_text(encoding="utf-8"))
+    wide = {name: size for name, size in found.items() if size > LONGEST_FUNCTION}
     assert not wide, f"{path.name} has functions of more than {LONGEST_FUNCTION} lines: {wide}"
+
+
+def test_softmax_is_written_once() -> None:
+    """In math.js. Other exponentials: gates and erf, one probability, a bell, and the lesson."""
+    homes = {"math", "layers", "beam_tree", "scale_histogram", "online_softmax"}
+    found = {path.stem for path in SCRIPTS if "Math.exp(" in path.read_text(encoding="utf-8")}
+    assert found == homes
+
+
+def test_maps_have_one_painter() -> None:
+    """What looks numbers up in the table of a ramp makes pixels of them: map.js alone."""
+    reads = re.compile(r"\{.*\btable\b.*\} = .*theme|theme\.table\[")
+    found = {path.stem for path in SCRIPTS if reads.search(path.read_text(encoding="utf-8"))}
+    assert found == {"map"}
 
 
 def test_a_long_function_is_found() -> None:

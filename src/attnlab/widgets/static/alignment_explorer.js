@@ -48,7 +48,7 @@ function controls(it) {
     model.get("temperature"),
   );
   const figure = frame(context, {
-    name: "alignment-explorer",
+    name: "alignment-explorer", law: true,
     numbers: () => {
       const now = compute(), word = model.get("word");
       return {

@@ -45,7 +45,9 @@ function inputs(it) {
   const { model } = context;
   const INPUTS = ["tokens", "x", "w_q", "w_k", "w_v"], CHOICES = ["temperature", "scaled", "causal", "edited"];
   const start = Object.fromEntries([...INPUTS, ...CHOICES].map((key) => [key, model.get(key)]));
-  const figure = frame(context, { name: "attention-workbench", numbers: (...given) => it.numbers(...given) });
+  const figure = frame(context, {
+    name: "attention-workbench", law: true, numbers: (...given) => it.numbers(...given),
+  });
 
   // what is on the screen: all matrices, words, {x, w_q, …} as typed arrays
   Object.assign(it, { now: null, tokens: null, given: null, mask: null });

@@ -13,7 +13,7 @@ const count = (n, word) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ",")} ${word
 function models(it) {
   const { context } = it;
   const { model } = context;
-  const figure = frame(context, { name: "browser-translator", numbers });
+  const figure = frame(context, { name: "browser-translator", law: true, numbers });
 
   // --- the models, made when first asked for
   const made = new Map();

@@ -1,6 +1,6 @@
 // Small plots and maps for live figures.
 import { context2d, svg } from "./kit.js";
-import { entry } from "./palette.js";
+import { paintWeights } from "./map.js";
 
 /**
  * An empty plot. `x` and `y` are [from, to]; ticks are numbers or [number, text] pairs.
@@ -55,10 +55,7 @@ export function paintMap(canvas, values, rows, columns, wide, high, theme, place
   small.width = columns;
   small.height = rows;
   const image = new ImageData(columns, rows);
-  for (let i = 0; i < rows * columns; i++) {
-    const from = entry(place(values[i]));
-    image.data.set([theme.table[from], theme.table[from + 1], theme.table[from + 2], 255], 4 * i);
-  }
+  paintWeights(image, values, theme, { place });
   small.getContext("2d").putImageData(image, 0, 0);
   const context = context2d(canvas, wide, high);
   context.imageSmoothingEnabled = false;

@@ -1,7 +1,7 @@
 // Back-propagation through time by hand: how much of the gradient is left d steps back.
 import { array, choice, frame, make, nice, slider, svg } from "./kit.js";
+import { sigmoid } from "./layers.js";
 
-const squash = (x) => 1 / (1 + Math.exp(-x));
 const FLOOR = -12, CEILING = 6; // powers of ten that the chart shows
 
 /** y += s · W x, with W the block of `rows` rows from `start` on. */
@@ -54,7 +54,7 @@ export function lstmGradients({ x, direction, lstm_ih, lstm_hh }, forget) {
   for (const now of inputs) {
     const a = addTimes(addTimes(new Float64Array(4 * H), lstm_ih, now), lstm_hh, h);
     const part = (block, f) => Float64Array.from({ length: H }, (_, k) => f(a[block * H + k]));
-    const i = part(0, squash), f = part(1, (v) => squash(v + forget)), g = part(2, Math.tanh), o = part(3, squash);
+    const i = part(0, sigmoid), f = part(1, (v) => sigmoid(v + forget)), g = part(2, Math.tanh), o = part(3, sigmoid);
     const old = c;
     c = old.map((m, k) => f[k] * m + i[k] * g[k]);
     const shown = c.map(Math.tanh);
@@ -175,8 +175,8 @@ function render(context) {
     first.textContent = say("rnn");
     second.textContent = say("lstm");
     third.textContent = `Forget gates around σ(${nice(model.get("forget"), 2)}) ` +
-      `= ${nice(squash(model.get("forget")), 3)}: kept alone, a memory would ` +
-      `have ${amount(now.distance * Math.log10(squash(model.get("forget"))))} left.`;
+      `= ${nice(sigmoid(model.get("forget")), 3)}: kept alone, a memory would ` +
+      `have ${amount(now.distance * Math.log10(sigmoid(model.get("forget"))))} left.`;
   }
   paint();
   figure.on(KNOBS, () => figure.schedule(paint));

@@ -71,7 +71,7 @@ function dataOf(it) {
 /** What the reader can turn and switch. */
 function controls(it) {
   const { context, model, at, temperatures, knocked, state } = it;
-  const figure = frame(context, { name: "head-grid", numbers: state });
+  const figure = frame(context, { name: "head-grid", law: true, numbers: state });
 
   const heat = slider({
     label: "Temperature", min: 0.1, max: 10, log: true, detents: [1], value: 1,

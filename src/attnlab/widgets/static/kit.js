@@ -67,12 +67,15 @@ function pageTheme() {
   return matchMedia("(prefers-color-scheme: dark)").matches && said !== undefined ? DARK : "light";
 }
 
+const LAW = "Colour: by the square root of the weight.";
+
 /**
  * The frame of a figure: title, controls, body, caption, and a polite live region.
  * @param {{model: Model, el: HTMLElement}} context
- * @param {{name: string, numbers: () => any}} options `numbers()` returns what is drawn, for tests and the curious.
+ * @param {{name: string, numbers: () => any, law?: boolean}} options `numbers()` returns what is drawn, for tests and
+ *   the curious; `law`: weights have colours here, and no legend with ticks says by which law
  */
-export function frame({ model, el }, { name, numbers }) {
+export function frame({ model, el }, { name, numbers, law = false }) {
   const undo = [];
   const title = make("div.al-title");
   const controls = make("div.al-controls", { role: "group", "aria-label": "Controls" });
@@ -82,7 +85,7 @@ export function frame({ model, el }, { name, numbers }) {
   // A div: reveal.js takes every section for a slide.
   const root = make(`div.al-figure.al-${name}`, {
     role: "figure", "data-lm-suppress-shortcuts": "true", // JupyterLab's own keys stay out of the figure
-  }, title, controls, body, caption, live);
+  }, title, controls, body, law && !lecture() ? make("div.al-law", {}, LAW) : null, caption, live);
   const sized = [];
   /** Take the width of the place now, not in a frame or two: nothing on the page has been painted yet. */
   const measure = () => {

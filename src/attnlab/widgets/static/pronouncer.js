@@ -31,7 +31,7 @@ export function nearest(said, ways) {
 function speaking(it) {
   const { context } = it;
   const { model } = context;
-  const figure = frame(context, { name: "pronouncer", numbers });
+  const figure = frame(context, { name: "pronouncer", law: true, numbers });
   let kept = null;
   function speaker() {
     const sent = model.get("speaker");

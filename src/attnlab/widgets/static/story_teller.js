@@ -2,8 +2,8 @@
 // the cache of keys and values fills. On request the model itself runs in a worker, on the reader's own opening.
 import { array, button, context2d, frame, make, nice, shorten, slider, visible } from "./kit.js";
 import { drawRank } from "./layers.js";
-import { random } from "./math.js";
-import { entry, weightPlace } from "./palette.js";
+import { paintWeights } from "./map.js";
+import { random, softmax } from "./math.js";
 import { BOS, EOS, readPieces } from "./pieces.js";
 import { player } from "./player.js";
 import { open, reset, step } from "./story_job.js";
@@ -51,15 +51,11 @@ export function liveTale(pieces, heads) {
  * of which hold top-p, with `shares` that sum to 1. Temperature 0 keeps one; `plain` is then that of temperature 1.
  */
 export function nextPieces(values, temperature, topP) {
-  let best = 0;
-  for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
-  const heat = temperature || 1, enough = temperature ? topP : 0;
-  const weight = Float64Array.from(values, (value) => Math.exp((value - values[best]) / heat));
-  const sum = weight.reduce((a, b) => a + b, 0), least = values.length > 1000 ? RARE * sum : 0;
-  const order = [];
-  weight.forEach((one, i) => { if (one > least) order.push(i); });
-  order.sort((a, b) => weight[b] - weight[a] || a - b);
-  const plain = order.map((i) => weight[i] / sum);
+  const p = softmax(values, { temperature: temperature || 1 }), enough = temperature ? topP : 0;
+  const least = values.length > 1000 ? RARE : 0, order = [];
+  p.forEach((one, i) => { if (one > least) order.push(i); });
+  order.sort((a, b) => p[b] - p[a] || a - b);
+  const plain = order.map((i) => p[i]);
   let kept = 0, mass = 0;
   while (kept < plain.length && (kept === 0 || enough >= 1 || mass < enough)) mass += plain[kept++];
   return { order, plain, kept, shares: plain.slice(0, kept).map((p) => p / mass) };
@@ -98,13 +94,10 @@ function headWall(figure, layers, heads, chosen) {
   const clear = () => { done = 0; };
   function rowOf(thumb, tale, t) {
     const { n, h, ink } = thumb, weights = tale.row(n, h, t);
-    const line = ink.createImageData(t + 1, 1), { table } = figure.theme;
+    const line = ink.createImageData(t + 1, 1);
     thumb.first = t ? thumb.first + weights[0] : 0; // the first token has nobody else to look at
     thumb.sink = t ? thumb.first / t : 0;
-    weights.forEach((w, j) => {
-      const from = entry(weightPlace(w));
-      line.data.set([table[from], table[from + 1], table[from + 2], 255], 4 * j);
-    });
+    paintWeights(line, weights, figure.theme);
     ink.putImageData(line, 0, t);
   }
   function paint(tale, now) {
@@ -300,7 +293,7 @@ function render(context) {
   let rate = 0, tale = shipped();
   const chosen = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)]));
   const numbers = () => ({ ...compute(tale, chosen(), sizes), sinks: wall.sinks() });
-  const figure = frame(context, { name: "story-teller", numbers });
+  const figure = frame(context, { name: "story-teller", numbers, law: true });
   const where = slider({
     label: "Token", min: 0, max: tale.length - 1, step: 1, value: 0,
     format: (t) => `${t + 1} of ${tale.length}`, input: (t) => { walk.stop(); stand(t); },

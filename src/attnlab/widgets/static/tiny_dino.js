@@ -1,18 +1,10 @@
 // DINO on dots in a plane: student, teacher, centre, and Adam, all in double precision, all in the browser.
+import { softmax } from "./math.js";
 
 export const STEPS = 200;
 export const STUDENT = 0.1; // temperatures
 export const SHARP = 0.03;
 const MOMENTUM = 0.9, CENTRE = 0.8, RATE = 0.02;
-
-/** softmax of numbers / temperature, into `out`. */
-function softly(out, logits, temperature) {
-  let top = -Infinity, sum = 0;
-  for (const z of logits) top = Math.max(top, z);
-  for (let k = 0; k < out.length; k++) sum += out[k] = Math.exp((logits[k] - top) / temperature);
-  for (let k = 0; k < out.length; k++) out[k] /= sum;
-  return out;
-}
 
 /** A network's weights, flat: first layer (H, 2), its bias (H), prototypes (K, H). */
 const parts = (w, H, K) => [w.subarray(0, 2 * H), w.subarray(2 * H, 3 * H), w.subarray(3 * H, 3 * H + K * H)];
@@ -43,7 +35,7 @@ function look(w, H, K, x, y, keep = {}) {
 /** What a teacher says about a dot: centred, and as sharp as `temperature`. */
 export function says({ weights, centre }, H, K, x, y, temperature) {
   const { z } = look(weights, H, K, x, y);
-  return softly(new Float64Array(K), z.map((value, k) => value - centre[k]), temperature);
+  return softmax(z.map((value, k) => value - centre[k]), { temperature });
 }
 
 /** Add the gradient of the cross-entropy −Σ target · log softmax(z / τ) of one dot, times `share`. */
@@ -101,8 +93,8 @@ export function train({ points, noise, weights, H, K, centring, sharpening }) {
         const said = look(teacher, H, K, x, y).z, seen = look(student, H, K, x, y);
         said.forEach((z, k) => { mean[k] += z / (2 * N); });
         return {
-          x, y, seen, target: softly(new Float64Array(K), said.map((z, k) => z - centre[k]), temperature),
-          answer: softly(new Float64Array(K), seen.z, STUDENT),
+          x, y, seen, target: softmax(said.map((z, k) => z - centre[k]), { temperature }),
+          answer: softmax(seen.z, { temperature: STUDENT }),
         };
       });
       views.forEach(({ x, y, seen, answer }, side) =>

@@ -78,7 +78,9 @@ function sentenceBox(it) {
   const { model } = context;
   const KEYS = ["sentence", "said", "off", "temperature", "top_k", "top_p", "sampling", "seed", "block",
     "layer", "head", "row"];
-  const figure = frame(context, { name: "transformer-stepper", numbers: (...given) => it.numbers(...given) });
+  const figure = frame(context, {
+    name: "transformer-stepper", law: true, numbers: (...given) => it.numbers(...given),
+  });
   const state = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)]));
   Object.assign(it, { transformer: null, runs: null, now: null, read: null, hovered: null, typed: "", problem: "",
     unknown: [], width: 0, place: null });

@@ -3,7 +3,7 @@ const WIDTH = 1280;
 const HEIGHT = 720;
 const SMALLEST = 0.75; // of the normal type, 32 px: what the last row can read
 const SMALLER = 0.6; // for a slide with too much on it, which should be split
-// How much a figure is enlarged. Its letters have 15.2 pixels or more (kit.css), so from 1.6 on the last row can read them.
+// How much a figure is enlarged. Its letters have 15.4 pixels or more (kit.css): from 1.6 on the last row reads them.
 const LARGE = [1.6, 1.9, 2.3];
 const TOO_SMALL = [1.5, 1.4, 1.3, 1.2, 1.1, 1, 0.9, 0.8, 0.7, 0.6];
 // What a hall gets of a figure: all, no readout, two controls, its controls beside it; and what each is worth. The last
@@ -23,7 +23,8 @@ function arrange(slide) {
     const [words, picture, columns] = [0, 0, 0].map(() => document.createElement("div"));
     const head = slide.querySelector("h1, h2, h3");
     slide.prepend(...(head ? [head] : []));
-    for (const part of parts) (part.querySelector(HOLDS) && !part.querySelector("p, li") ? picture : words).append(part);
+    for (const part of parts)
+      (part.querySelector(HOLDS) && !part.querySelector("p, li") ? picture : words).append(part);
     for (const held of picture.childElementCount ? [] : words.querySelectorAll(HOLDS)) picture.append(held);
     columns.className = "course-columns";
     columns.append(words, picture);
@@ -42,7 +43,8 @@ function fitPictures(slide) {
     const room = image.closest(".course-fill, .course-columns > div");
     if (!room) continue;
     image.style.cssText += "; width: 0; height: 0; max-height: none; margin: 0 auto;";
-    const high = room.classList.contains("course-fill") ? room.clientHeight : slide.querySelector(".course-columns").clientHeight;
+    const filled = room.classList.contains("course-fill") ? room : slide.querySelector(".course-columns");
+    const high = filled.clientHeight;
     const ratio = Math.min(room.clientWidth / image.getAttribute("width"), (high - 8) / image.getAttribute("height"));
     image.style.width = `${(ratio * image.getAttribute("width")).toFixed(1)}px`;
     image.style.height = `${(ratio * image.getAttribute("height")).toFixed(1)}px`;

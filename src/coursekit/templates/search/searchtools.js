@@ -43,7 +43,8 @@ const Search = (() => {
   /** The first place in the text where a word was found, with the words marked. */
   function snippet(text, asked) {
     const low = plain(text);
-    const first = asked.map((word) => low.search(new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "u"))).find((at) => at >= 0) ?? 0;
+    const places = asked.map((word) => low.search(new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "u")));
+    const first = places.find((at) => at >= 0) ?? 0;
     const start = Math.max(0, first - AROUND);
     const cut = text.slice(start, first + 2 * AROUND);
     const line = make("p");
@@ -58,12 +59,16 @@ const Search = (() => {
     const place = document.getElementById("search-results");
     const asked = wordsOf(query);
     const found = find(query);
-    const many = found.length === 1 ? "1 section" : `${found.length}${found.length === SHOWN ? " or more" : ""} sections`;
-    const words = found.length ? `${many} about “${query}”` : `Nothing about “${query}”. Try fewer words, or the beginning of one.`;
+    const more = found.length === SHOWN ? " or more" : "";
+    const many = found.length === 1 ? "1 section" : `${found.length}${more} sections`;
+    const words = found.length
+      ? `${many} about “${query}”`
+      : `Nothing about “${query}”. Try fewer words, or the beginning of one.`;
     const list = make("ol", { className: "course-found" });
     for (const { page, id, chapter, title, text } of found) {
       const where = chapter === title ? "" : chapter;
-      list.append(make("li", {}, make("a", { href: `${page}#${id}` }, title), make("span", {}, where), snippet(text, asked)));
+      const link = make("a", { href: `${page}#${id}` }, title);
+      list.append(make("li", {}, link, make("span", {}, where), snippet(text, asked)));
     }
     place.replaceChildren(make("p", { className: "course-found-count", role: "status" }, words), list);
   }
@@ -79,7 +84,8 @@ const Search = (() => {
   return {
     find,
     setIndex(sections) {
-      index = sections.map((section) => ({ ...section, titleWords: wordsOf(section.title), words: wordsOf(section.text) }));
+      index = sections.map((section) => (
+        { ...section, titleWords: wordsOf(section.title), words: wordsOf(section.text) }));
       ready = true;
       if (document.readyState !== "loading") start();
     },

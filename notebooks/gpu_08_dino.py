@@ -22,7 +22,7 @@ import math
 import matplotlib.pyplot as plt
 import torch
 
-from attnlab import figures
+from attnlab import figures, palette
 from attnlab.data import fashion
 from attnlab.data.composed import standard
 from attnlab.device import find
@@ -132,9 +132,10 @@ print(
 # %% tags=["hide-input", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(7, 3.4))
 when, of_mean, mean_of = zip(*curve)
-ax.plot(when, of_mean, "o-", label="entropy of the mean answer")
-ax.plot(when, mean_of, "s-", label="mean entropy of an answer")
-ax.axhline(math.log(64), linestyle=":", label="log 64")
+blue, orange = palette.colour("blue"), palette.colour("orange")
+ax.plot(when, of_mean, "o-", color=blue, label="entropy of the mean answer")
+ax.plot(when, mean_of, "s--", color=orange, label="mean entropy of an answer")
+ax.axhline(math.log(64), color="grey", linestyle=":", label="log 64")
 ax.set(xlabel="steps", ylabel="nats", title="Is it alive?")
 ax.legend()
 figures.show(

@@ -137,7 +137,7 @@ for name, share in shares.items():
 # %% [markdown]
 # <details><summary>What to look for</summary>
 #
-# With few pictures the two that begin with DINOv2 are far ahead of the one from scratch. Fine-tuning moves 22 million weights and can overtake the frozen model when there are enough pictures and steps; with 30 steps on a CPU it need not.
+# How far ahead are the two that begin with DINOv2? Fine-tuning moves 22 million weights, so it may need more pictures and steps than the frozen model: with 30 steps on a CPU, does it overtake?
 #
 # </details>
 #

@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 
-from attnlab import figures
+from attnlab import figures, palette
 from attnlab.data import fashion
 from attnlab.device import find
 from attnlab.models import swin, vit
@@ -53,7 +53,7 @@ gpu.banner(
 # %% [markdown]
 # ## A training step as pictures grow
 #
-# Both have 4 × 4 patches and four blocks in their first stage's width. **Predict:** from which side on is the Swin faster?
+# Both have 4 × 4 patches and four blocks in their first stage's width. **Predict:** from what size of picture is the Swin faster?
 
 
 # %%
@@ -106,7 +106,8 @@ for side in sides:
 # %% tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(7, 3.4))
 for (name, ms), mark in zip(spent.items(), ("o--", "s-")):
-    ax.plot(sides, ms, mark, label=name)
+    hue = palette.colour(name.partition("/")[0])
+    ax.plot(sides, ms, mark, color=hue, label=name)
 ax.set(
     xscale="log",
     yscale="log",
@@ -164,7 +165,7 @@ try:
     model = published_swin_t()
 except FetchError as offline:
     print(offline)
-    name, model = "untrained, for want of a network", swin.Swin(swin.swin_t())
+    name, model = "untrained: no network", swin.Swin(swin.swin_t())
 tables = model.stages[0][0].attention.bias.table.detach()  # (13 · 13, heads)
 fig, axes = plt.subplots(1, 3, figsize=(8, 2.8))
 for head, ax in enumerate(axes):
@@ -181,7 +182,7 @@ figures.show(
 # %% [markdown]
 # ## Exercise 1 ★ · The window (10 min)
 #
-# Train the Swin with windows of 4, 7 and 14 at the largest side your device can do. What happens to the time of a step, and what to the accuracy?
+# Train the Swin with windows of 4, 7 and 14 at the largest side your device can manage. What happens to the time of a step, and what to the accuracy?
 #
 # <details><summary>What to look for</summary>
 #
@@ -201,5 +202,5 @@ figures.show(
 #
 # ## What to take home
 #
-# - With small patches the ViT's time and memory explode with the side; the Swin's grow with the area.
+# - By the count of chapter 9, with small patches the ViT's tables grow with the square of the area, the Swin's with the area. At what size does your device show it?
 # - Equal steps are not equal time. Before you say which one is better, say at which size of the picture, and what a step cost.

@@ -368,7 +368,7 @@ for p in range(5):
 #
 # So a model that appends is a model that adds, with its own matrix for the positions. Adding shares one matrix, $(x + p)W$: words and positions must find room in the same $E$ numbers (chapter 4's superposition).
 
-# %%
+# %% tags=["hide-input"]
 x, p, W = torch.randn(5, 16), sinusoidal(5, 8), torch.randn(24, 16)
 appended = torch.cat([x, p], dim=-1) @ W  # (5, 24) @ (24, 16)
 gap = (appended - (x @ W[:16] + p @ W[16:])).abs().max()
@@ -490,13 +490,12 @@ torch.testing.assert_close(
 print("ours = the library's, shape", tuple(pe.shape))
 
 # %% [markdown]
-# The wavelengths $2\pi/\omega_i$ form a geometric sequence. For a width of 512, the paper's base model:
+# The wavelengths $2\pi/\omega_i$ form a geometric sequence. For a width of 512, the paper's base model, they go from 6.3 to about 60,600 positions.
 
-# %% tags=["hide-input"]
+# %% tags=["held"]
 lengths = 2 * math.pi / frequencies(512)
-print(
-    f"first {lengths[0]:.1f}, middle {lengths[128]:.0f}, last {lengths[-1]:.0f} positions"
-)
+assert abs(lengths[0] - 6.3) < 0.05
+assert abs(lengths[-1] - 60_600) < 50, lengths[-1]
 
 # %% [markdown]
 # ### Bass and treble
@@ -641,7 +640,7 @@ print("adding vectors to the keys = adding a bias to the scores")
 # T5 saves parameters: near distances have a bucket each, far ones share. ALiBi learns nothing at all. Its slopes are a geometric sequence, so that some heads see far and some near:
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## T5: near distances have a bucket each, far ones share
+# ## T5: near distances have a bucket each. ALiBi: a line per head
 
 # %% tags=["hide-input", "fragment"]
 back = torch.arange(160)
@@ -653,15 +652,16 @@ left.set(
     xlabel="positions back",
     ylabel="bucket",
 )
-for slope in alibi_slopes(8)[::2].tolist():
-    right.plot(back, -slope * back, label=f"slope 1/{1 / slope:.0f}")
+names_at = ((29, -12), (85, -9.5), (98, -6), (98, -2.6))  # beside the lines
+for slope, spot in zip(alibi_slopes(8)[::2].tolist(), names_at):
+    (line,) = right.plot(back, -slope * back)
+    right.text(*spot, f"slope 1/{1 / slope:.0f}", color=line.get_color())
 right.set(
     title="ALiBi: straight lines",
     xlabel="positions back",
     ylabel="added to the score",
     ylim=(-20, 1),
 )
-right.legend(loc="lower left")
 figures.show(
     fig,
     alt="Left: the bucket of a distance rises by one for each position up to 16, then ever more slowly, and stays at 31 from 113 on. "

@@ -159,6 +159,19 @@ def test_only_the_chapter_asked_for_is_imported():
     assert run.stdout.count("✗ 3.2") == 1
 
 
+def test_no_check_waits_for_the_compiler_of_torch():
+    """In a process of its own it would be imported in every check: half a second, or more."""
+    code = (
+        "import sys\n"
+        "from attnlab.checks import exercises\n"
+        "for id, exercise in exercises().items():\n"
+        "    exercise.inputs()  # runs every property on a right answer\n"
+        "    assert not {'torch._dynamo', 'sympy'} & set(sys.modules), id\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
 # Where the learner sees it -----------------------------------------------------------------------
 
 

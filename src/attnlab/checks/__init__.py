@@ -2,8 +2,8 @@
 
 A check runs the named properties of an exercise in order and stops at the first that fails. It says
 what was seen, what was expected, and which mistake is likely. It never raises for a learner's
-mistake, never shows the solution, and takes less than two seconds, even when the answer never ends
-or crashes Python: it runs in a process of its own where the system has one to give.
+mistake, never shows the solution, and takes less than two and a half seconds, even when the answer
+never ends or crashes Python: it runs in a process of its own where the system has one to give.
 
     exercise.py   Exercise: properties, suspects, and how a failure becomes a sentence
     cause.py      what a mistake is called, if that can be told for certain
@@ -14,13 +14,15 @@ or crashes Python: it runs in a process of its own where the system has one to g
     explain.py    a learner's exception, or an unfinished stub, in one sentence
     compare.py    are two values the same, and if not, where do they differ?
     draw.py       Draw: fresh inputs of unequal and degenerate sizes, with ties and extremes
-    slips.py      a right answer with one thing changed: slip_kinds.py has the changes and their
-                  words (axes.py, rewrite.py), `plain/` the answers that they start from
+    slips.py      a right answer with one thing changed, made from the answers in `plain/`:
+                  slip_calls.py, slip_kinds.py have the changes and words (axes.py, rewrite.py)
     repair.py     the learner's own code (own_code.py) with one thing changed (remedies.py), until
                   it is right
     verdict.py    Verdict: one result, as text and as HTML
     picture.py    expected, seen and difference, drawn as small maps
-    ch03.py …     one module a chapter, found by the id; its known mistakes in ch03_suspects.py
+    watching.py   what torch does while an answer runs: the largest tensor, products counted
+    ch03.py …     one module a chapter, found by the id, and what it imports; its known mistakes in
+                  ch03_suspects.py
     capstone.py   C.1, C.2, …: the parts of the learner's own model, and the whole of it
 
 **Writing a check.** The whole of it, for an exercise `my_mean(x)` with id 04.1, in `ch04.py`:

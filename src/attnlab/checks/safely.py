@@ -3,14 +3,21 @@
 Where the system can fork (Linux, and so Colab), the job runs in a child process: see forked.py. It
 costs about 10 ms. The child has the notebook's functions as they are, and whatever happens in it,
 a crash of Python, a loop inside C code, a patched torch, threads, ends with it. In return nothing
-that the answer leaves behind, a counter or a list it appends to, is seen in the notebook.
+that the answer leaves behind, a counter or a list it appends to, is seen in the notebook. What this
+does *not* hold:
+- files: what the answer writes stays, and what it deletes or empties is gone;
+- a process that it starts in a session of its own (`setsid`) is not ended with it;
+- what it sends over a network, or to another process, is sent;
+- a module that the notebook has not imported yet is imported anew in every check, at its price: the
+  first step of a torch optimiser takes more than a second.
 
 How long it may take is counted in seconds of computing, so that a busy machine does not stop a
 right answer; one that sleeps is stopped by the clock.
 
 Elsewhere (Windows, macOS, and when a GPU is in use, which a child must not touch), the job runs in
 a daemon thread; ATTNLAB_CHECKS=thread asks for that anywhere. When time is up, by the clock, an
-exception is set in that thread (`PyThreadState_SetAsyncExc`). What this does *not* hold:
+exception is set in that thread (`PyThreadState_SetAsyncExc`). Beside files and networks this does
+*not* hold:
 - a loop inside C code that keeps the interpreter's lock gets no verdict at all;
 - one that never comes back to Python, sleeps, or catches every exception is left behind, and the
   learner is told once to restart the kernel;

@@ -438,7 +438,7 @@ prediction = Exercise(
     call="cosines_stay(change)",
     returns="True or False",
     lesson="Lengths, signs and the order of the columns do not count; directions from the origin "
-    "do. That is why people subtract the mean before they compare.",
+    "do. One vector added to every word turns those directions, so the cosines change.",
 )
 
 

@@ -338,7 +338,7 @@ as_many_long_as_short = Exercise(
     reference=balance,
     suspects=BALANCE,
     lesson="Draw with these shares, and a rare length is practised as often as a common one. "
-    "What is still bad at long sentences is not for want of practice.",
+    "What is still bad at long sentences is not due to a lack of practice.",
 )
 
 SIZES = torch.tensor([2, 3, 2, 9, 2, 3, 2])  # four twos, two threes, one nine

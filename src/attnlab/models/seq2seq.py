@@ -95,7 +95,7 @@ class Encoder(nn.Module):
 
 
 class FixedContext(nn.Module):
-    """The same vector for every target word: the bottleneck."""
+    """The same vector for every target word: no attention."""
 
     def keys(self, annotations: Tensor) -> Tensor:
         return annotations

@@ -158,6 +158,12 @@ for name, tables in share.items():
 # %% tags=["held"]
 assert share["explicit"] >= 1
 assert share["fused"] < 0.5
+for n, used, _ in results["explicit"]:
+    assert used >= heads * n * n * size
+n, used, _ = results["fused"][-1]
+assert used < heads * n * n * size / 4
+if gpu.kind == "cpu":
+    assert used == heads * n * width * size  # nothing larger than the output
 
 # %% tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.8, 6.4), sharex=True)
@@ -223,6 +229,11 @@ figures.show(
 # %%
 memory_bytes, layers, heads_each, bytes_each = 16e9, 12, 12, 2
 # your turn
+
+# %% tags=["held"]
+for texts, answer in ((1, 7450), (8, 2600)):
+    one = texts * layers * heads_each * bytes_each
+    assert math.isclose(math.sqrt(memory_bytes / one), answer, rel_tol=0.02)
 
 # %% [markdown]
 # <details><summary>Answer</summary>
@@ -312,6 +323,11 @@ def kept(attend, n):
 print(f"explicit keeps {kept(explicit, 1024):.2f} tables")
 print(f"blocks   keep  {kept(mine, 1024):.2f} tables")
 print(f"fused    keeps {kept(fused, 1024):.2f} tables")
+
+# %% tags=["held"]
+assert mine is in_blocks
+assert kept(mine, 1024) >= 1
+assert kept(fused, 1024) < 1 / 3
 
 # %% [markdown]
 # <details><summary>Why do the blocks not help here?</summary>

@@ -640,7 +640,7 @@ print("adding vectors to the keys = adding a bias to the scores")
 # T5 saves parameters: near distances have a bucket each, far ones share. ALiBi learns nothing at all. Its slopes are a geometric sequence, so that some heads see far and some near:
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## T5: near distances have a bucket each. ALiBi: a line per head
+# ## T5 shares far distances; ALiBi falls evenly
 
 # %% tags=["hide-input", "fragment"]
 back = torch.arange(160)

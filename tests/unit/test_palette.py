@@ -1,6 +1,7 @@
 """One palette: every colour can be seen on its page, and nothing is coloured past it."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from attnlab import palette
 from attnlab.widgets.linker import STATIC
 
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+# Colours by order, and maps of matplotlib's own: the same model would look another in each plot.
+STRANGE = r"""col(?:ou)?r=f?["']C[\d{]|["']tab\d+|cmap=["'](?!weights|signed|gray)\w+"""
 HEX = r"#[0-9a-fA-F]{3,8}\b"
 
 
@@ -67,3 +71,11 @@ def test_no_live_figure_has_colours_of_its_own(path) -> None:
     # Black and white lie over pictures and over any colour of a map.
     found = [one for one in re.findall(HEX, text) if not re.fullmatch(r"#(0+|[fF]+)", one)]
     assert found == [], "take them from palette.json: var(--al-blue), figure.theme.colour(…)"
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.py")), ids=lambda path: path.stem)
+def test_no_chapter_has_colours_of_its_own(path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    code = "\n".join(line for line in lines if not line.startswith("#"))
+    found = re.findall(r"""["']#[0-9a-fA-F]{6}["']""", code) + re.findall(STRANGE, code)
+    assert found == [], 'take them from attnlab.palette: palette.colour("Swin"), figures.WEIGHTS'

@@ -744,17 +744,23 @@ print(
 # The whole Swin-T, 28 million weights, random here, in `transformers` and in ours: the scores of a picture that needs padding. (The tests compare every attention map as well. With a network, `translate` reads the published weights in the same way; the GPU exercise does it.)
 
 # %% tags=["nbval-ignore-output", "deeper"]
-from transformers import SwinConfig, SwinForImageClassification
+try:
+    from transformers import SwinConfig, SwinForImageClassification
 
-seed(0)
-theirs = SwinForImageClassification(SwinConfig(num_labels=10)).eval()
-ours = Swin(swin_t(10)).eval()
-ours.load_state_dict(translate(theirs.state_dict()))
-image = torch.randn(1, 3, 224, 250)  # 250 is not a multiple of 4 · 7
-with torch.no_grad(), record(ours) as maps:
-    apart = (ours(image) - theirs(image).logits).abs().max().item()
-shapes = {tuple(m.shape) for m in maps.values()}
-print(f"scores differ by {apart:.0e}; {len(maps)} maps, such as", max(shapes))
+    seed(0)
+    theirs = SwinForImageClassification(SwinConfig(num_labels=10)).eval()
+    ours = Swin(swin_t(10)).eval()
+    ours.load_state_dict(translate(theirs.state_dict()))
+    image = torch.randn(1, 3, 224, 250)  # 250 is not a multiple of 4 · 7
+    with torch.no_grad(), record(ours) as maps:
+        apart = (ours(image) - theirs(image).logits).abs().max().item()
+    shapes = {tuple(m.shape) for m in maps.values()}
+    print(f"scores differ by {apart:.0e};", end=" ")
+    print(f"{len(maps)} maps, such as {max(shapes)}")
+except ImportError:
+    print(
+        "transformers is not installed: pip install transformers, and run this again."
+    )
 
 # %% tags=["held", "deeper"]
 assert apart < 1e-4, apart

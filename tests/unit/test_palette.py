@@ -11,7 +11,7 @@ from attnlab.widgets.linker import STATIC
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 # Colours by order, and maps of matplotlib's own: the same model would look another in each plot.
-STRANGE = r"""col(?:ou)?r=f?["']C[\d{]|["']tab\d+|cmap=["'](?!weights|signed|gray)\w+"""
+STRANGE = r"""colou?r=f?["']C[\d{]|["']tab\d+|cmap=["'](?!weights|signed|gray)\w+"""
 HEX = r"#[0-9a-fA-F]{3,8}\b"
 
 

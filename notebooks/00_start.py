@@ -15,7 +15,7 @@
 #
 # A Transformer never sees a word, a picture or a sound. It sees a table of numbers.
 #
-# **Question:** what do a translator, a model that outlines the cat in a photograph, and a chatbot have in common? Step through the map: each chapter begins with something that the one before it could not do.
+# **Question:** what do a translator, a model that outlines the cat in a photograph, and a teller of stories have in common? Step through the map: each stop adds one idea to the ones before it.
 
 # %% tags=["setup"]
 from itertools import pairwise
@@ -56,7 +56,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 
 # %% tags=["slide", "hide-input"]
 CHAPTERS = [
-    ("c0", "0 Tokens", "all as tables", (0, 0), "00_start"),
+    ("c0", "0 Tokens", "everything a table", (0, 0), "00_start"),
     ("c1", "1 RNN", "read, then write", (1, 0), "01_rnn_seq2seq"),
     ("c2", "2 Alignment", "looks back", (2, 0), "02_bahdanau"),
     ("c3", "3 Self-attention", "all at once", (3, 0), "03_self_attention"),
@@ -77,7 +77,7 @@ Diagram(
     arrows=[f"c{i} -> c{i + 1}" for i in range(11)],
     steps=[
         Step("First: anything becomes a table, one row of numbers per token.", lit=["c0"]),
-        Step("A recurrent network translates, and squeezes each sentence into one vector. Attention was born to help it.", lit=["c1", "c2"]),
+        Step("A recurrent network translates, and squeezes each sentence into one vector. Attention was invented to help it.", lit=["c1", "c2"]),
         Step("Throw the recurrence away. Queries, keys and values; heads; positions.", lit=["c3", "c4", "c5"]),
         Step("Put together: the Transformer, and the families that came from it.", lit=["c6", "c7"]),
         Step("The same blocks read pictures, whole or in windows.", lit=["c8", "c9"]),
@@ -85,7 +85,7 @@ Diagram(
     ],
     tall={f"c{i}": (i % 2 if i // 2 % 2 == 0 else 1 - i % 2, i // 2) for i in range(12)},
     title="The course as a map",
-    caption="One set of blocks runs all of it: a translator, a picture model, a chatbot. On the website a click opens the chapter.",
+    caption="One set of blocks runs all of it: a translator, a picture model, a storyteller. On the website a click opens the chapter.",
 )  # fmt: skip
 
 # %% [markdown]
@@ -101,7 +101,7 @@ Diagram(
 # %% [markdown]
 # ## How to work
 #
-# **A chapter** has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, an experiment, a popular mistake, exercises, and a summary. Allow one to two hours. Training in a chapter takes about a minute, and a bar shows the time left.
+# **A chapter** has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, an experiment, a popular mistake, exercises, and a summary. Allow one to two hours. A training takes about a minute, and a bar shows the time left.
 #
 # **An exercise** has a stub with dots, hints that you unfold one by one, and a check that says in words what is wrong. Nothing is graded and nothing is sent anywhere. Solutions are in `notebooks/solutions/`, and folded on the website.
 #
@@ -114,7 +114,7 @@ Diagram(
 # %% [markdown] tags=["deeper"]
 # ### Five minutes: softmax, matrix product, gradient
 #
-# **Softmax** turns any numbers into shares that add up to 1: raise $e$ to each, divide by the sum. The largest number gets the largest share, and nothing is ever exactly 0.
+# **Softmax** turns any numbers into shares that add up to 1: raise $e$ to each, divide by the sum. The largest number gets the largest share, and no finite number gets a share of exactly 0.
 #
 # **A matrix product** is many dot products: entry $(i, j)$ of $AB$ is row $i$ of $A$ times column $j$ of $B$. So $(n, m)$ times $(m, k)$ is $(n, k)$: the inner sizes must agree.
 #
@@ -149,16 +149,16 @@ print("gradient at w = 3:", w.grad)
 # | $V$ | words in the vocabulary | | $W$ | a learned matrix |
 # | $T$ | words of a target, steps in time | | $\tau$ | temperature |
 #
-# Three letters work in a second place. Recurrent networks (chapters 1 and 2) have no heads: there $H$ is the width of a state, and the target has length $T$. A picture is $C \times H \times W$: colours, height, width. And the $V$ of $Q, K, V$ are values.
+# Three letters have a second meaning. Recurrent networks (chapters 1 and 2) have no heads: there $H$ is the width of a state, and the target has length $T$. A picture is $C \times H \times W$: colours, height, width. And the $V$ of $Q, K, V$ are values.
 #
-# Shapes stand in brackets, batch first: $(B, L, E)$. A mask is a table of yes and no, `True` = may attend. A vector is a row.
+# Shapes are written in brackets, batch first: $(B, L, E)$. A mask is a table of yes and no, `True` = may attend. A vector is a row.
 
 # %% [markdown]
 # ## 1 · The question
 #
 # A network multiplies and adds. So *cat* must become numbers. Which ones?
 #
-# The obvious idea: number the words. Put a dictionary in the order of the alphabet and take the place of each word. **Guess first:** with such numbers, which
+# The obvious idea: number the words. Sort a dictionary and give each word its position. **Guess first:** with such numbers, which
 # words are the neighbours of *king*?
 #
 # We take the dictionary of a real model, all-MiniLM-L6-v2 (a sentence encoder, [Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084), trained from the distilled MiniLM of [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): all its entries that are plain words of three letters or more.
@@ -176,13 +176,13 @@ print("before it:", words[i - 3 : i])
 print("after it: ", words[i + 1 : i + 4])
 
 # %% [markdown]
-# A network that thinks in such numbers finds *kinetic* similar to *king*. How bad is that? Take pairs of words that belong together, and 500 strangers.
-# How often is the partner nearer than a stranger? A coin would say half of the time.
+# A network that thinks in such numbers finds *kinetic* similar to *king*. How bad is that? Take pairs of words that belong together, and 500 random words, the strangers.
+# How often is the partner nearer than a stranger? Tossing a coin would be right half of the time.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Which number is *cat*?
 #
-# Number the words by the alphabet. Is *queen* nearer to *king* than a random word is?
+# Number the words in alphabetical order. Is *queen* nearer to *king* than a random word is?
 
 # %% tags=["hide-input"]
 PAIRS = """king queen, cat dog, river lake, doctor nurse, apple banana, paris london,
@@ -212,7 +212,7 @@ print(f"by number: the partner is nearer in {by_number:.0%} of the cases")
 print(f"by number: the partner is nearer in {by_number:.0%} of the cases")
 
 # %% [markdown] tags=["notes"]
-# A coin would get one half. Alphabet numbers carry next to no meaning. One number per word is also too little: near in which sense?
+# Tossing a coin would be right half of the time. Alphabet numbers carry next to no meaning. One number per word is also too little: near in which sense?
 
 # %% [markdown]
 # Not much better than a coin. The trouble is deeper than the alphabet: **one** number puts all words on a line. *king – queen – woman – man – king*: each is one step from the next (the crown, the gender), and the opposite ones are two steps apart. Try to put these four on a line. On a square it is easy:
@@ -317,7 +317,7 @@ print(one_hot @ table)
 # %% tags=["hide-input"]
 HISTORY = [
     (1982, "Hopfield network", "associative memory", "Hopfield 1982",
-     "A network stores patterns and finds the nearest one from a part of it: a look-up by content. Attention is a modern cousin."),
+     "A network stores patterns and finds the nearest one from a part of it: a look-up by content. One step of a modern version is attention (Ramsauer et al. 2020)."),
     (1986, "Recurrent networks", "recurrence", "Rumelhart, Hinton & Williams 1986",
      "Back-propagation trains networks that feed their own state back. A sequence is read step by step. Chapter 1."),
     (1997, "LSTM", "recurrence", "Hochreiter & Schmidhuber 1997",
@@ -351,15 +351,15 @@ HISTORY = [
     (2021, "AlphaFold 2", "science", "Jumper et al. 2021",
      "Attention between the parts of a protein, and between related proteins, predicts how it folds."),
     (2021, "Codex", "language models", "Chen et al. 2021",
-     "A GPT that went on reading code. It writes programs, and tests say how many of them are right."),
+     "A GPT trained further on code. It writes programs; tests count how many of them work."),
     (2022, "FlashAttention", "attention", "Dao et al. 2022",
      "The same attention, computed in blocks, so that the big table of weights is never written to slow memory. Chapter 10."),
     (2022, "ChatGPT", "language models", "OpenAI 2022; Ouyang et al. 2022",
      "A GPT trained further on what people ask and which answers they prefer."),
     (2023, "Llama", "language models", "Touvron et al. 2023",
-     "Weights that anybody can load: the 2017 design with a handful of upgrades. Chapter 10 builds them one by one."),
+     "The 2017 decoder with a handful of upgrades, and weights that were given out, those of Llama 2 to nearly everybody. Chapter 10 builds the upgrades one by one."),
     (2025, "DeepSeek-R1", "language models", "DeepSeek-AI 2025",
-     "An open model that learned by reinforcement to write its reasoning down before it answers."),
+     "An open model that learned, by reinforcement learning, to write down its reasoning before it answers."),
 ]  # fmt: skip
 keys = ("year", "name", "thread", "paper", "text")
 Timeline(
@@ -407,13 +407,13 @@ Diagram(
         Step("Project each chunk to a vector of the same width: one table, whatever it was.", lit=["pieces", "patches", "frames", "X"]),
     ],
     title="Chop, then project",
-    caption="After this step a model cannot tell what it reads. Everything in this course happens to X.",
+    caption="After this step text, picture and sound have one form: a table. Everything in this course happens to X.",
 )  # fmt: skip
 
 # %% [markdown]
 #
-# - *Text.* With no merges every letter is a token. Add merges: the commonest neighbours are glued, first pairs of letters, then longer pieces, then some whole words. Type your own name. Why does it stay in pieces?
-# - *Picture.* Halve the patch size. **Guess:** how many times more tokens? Chapter 3 measures what that costs: attention pays for every *pair*.
+# - *Text.* With no merges every letter is a token. Add merges: the most common neighbours are glued together, first pairs of letters, then longer pieces, then some whole words. Type your own name. Why does it stay in pieces?
+# - *Picture.* Halve the patch size. **Guess:** by what factor does the number of tokens grow? Chapter 3 measures what that costs: attention pays for every *pair*.
 # - *Sound.* Same again, in one dimension.
 
 # %% tags=["hide-input"]
@@ -509,13 +509,25 @@ print(f"three directions keep {kept:.0%} of the differences")
 print(
     f"nearest word of the same kind, in 384 dimensions: {same} of {len(shown)}"
 )
+on_map = torch.tensor([place[word] for word in shown])  # (46, 3)
+apart = torch.cdist(on_map, on_map).fill_diagonal_(torch.inf)
+closest = apart.argmin(-1)  # (46,)
+rank = 1 + (near > near.gather(1, closest[:, None])).sum(-1)
+i = int(rank.argmax())
+print(
+    f"nearest to {shown[i]} on the map: {shown[closest[i]]}, "
+    f"but neighbour {rank[i]} in 384 dimensions"
+)
 
 # %% tags=["held"]
+assert rank[i] >= 10, rank
 assert 0.2 < kept < 0.4, kept
 assert same == len(shown), same
 
 # %% [markdown]
-# The heaps are real: in all 384 dimensions, the nearest of the 46 words is always one of the same kind. But the map keeps less than a third of the differences. Two words that touch on it can be far apart.
+# The heaps are real: in all 384 dimensions, the nearest of the 46 words is always one of the same kind. But the map keeps less than a third of the differences, and words that touch on it can be far apart: *going* lies beside *swim*, which in 384 dimensions is only its 20th neighbour.
+#
+# *Near* is measured by the **cosine** of two vectors: their dot product, divided by both lengths. It is 1 for the same direction, 0 for perpendicular ones and −1 for opposite ones.
 #
 # ### Real directions
 #
@@ -562,6 +574,10 @@ for step in (0, 50, 100, 150, 200):
     print(f"amount {step / 100}:", *(menu[i] for i in ranked[step, :3]))
 print("ever on top:", *dict.fromkeys(menu[i] for i in ranked[:, 0]))
 
+# %% tags=["held"]
+assert menu.index("queen") not in ranked[:, 0]
+assert menu[ranked[100, 0]] == "king"
+
 # %% [markdown]
 # It never does, at any of 201 amounts. You walk from *king* towards *woman*, and pass *queen* at a distance. Part 6 comes back to this.
 #
@@ -569,7 +585,7 @@ print("ever on top:", *dict.fromkeys(menu[i] for i in ranked[:, 0]))
 #
 # You will meet this figure again and again. **Row: the token that asks. Column: the token that is asked. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
 #
-# Here each word weights all words by the similarity of their vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then turn the temperature: what happens to a row when it is cold, and when it is hot?
+# Here the weights come from the similarity of the vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then change the **temperature**, a number by which the similarities are divided before the softmax makes weights of them: what happens to a row when it is low, and when it is high?
 
 # %% tags=["hide-input"]
 small = ["king", "queen", "paris", "london", "walk", "run"]
@@ -591,12 +607,12 @@ print("second choice:", *(small[j] for j in second))
 # %% [markdown]
 # ## 4 · In the open
 #
-# Now the three knives, each in a few lines, each equal to the library's (`attnlab.data.tokens`).
+# Now the three ways to chop, each in a few lines and equal to the library's (`attnlab.data.tokens`).
 #
 # ### Text: glue what is common
 #
 # Whole words as tokens? Then every new word is unknown. Letters? Then a text becomes very long, and a letter means nothing. **Byte-pair encoding** ([Sennrich et al. 2016](https://arxiv.org/abs/1508.07909)) learns something in between:
-# start with letters, find the commonest pair of neighbours, glue it everywhere, repeat.
+# start with letters, find the most common pair of neighbours, glue it together everywhere, repeat.
 
 
 # %% tags=["hide-input"]
@@ -612,7 +628,7 @@ def glue(parts, pair):
 
 
 def learn(text, count):
-    """The `count` commonest pairs, one after the other."""
+    """The `count` most common pairs, one after the other."""
     corpus = [list("▁" + word) for word in text.split()]  # ▁: a word begins
     merges = []
     for _ in range(count):
@@ -680,7 +696,7 @@ print(
 )
 
 # %% [markdown]
-# Then comes the projection to the width of the model, $E$: one matrix for all patches. The same step is often written as a convolution with stride $P$. It is the same numbers:
+# Then comes the projection to the width of the model, $E$: one matrix for all patches. The same step is often written as a convolution with stride $P$: a window of $P \times P$ pixels that moves on by $P$ pixels at a time, so that no two windows overlap. The numbers are the same:
 #
 # $$\underbrace{X}_{(N,\,E)} = \underbrace{\text{patches}}_{(N,\,P^2C)}\;\underbrace{W}_{(P^2C,\,E)}$$
 
@@ -697,15 +713,15 @@ print(
 )
 
 # %% [markdown]
-# ### Sounds: cut stretches
+# ### Sounds: cut frames
 #
-# A second of our little tune has 2000 samples. In frames of 100 samples that is a sentence of 20 tokens. (Real systems take overlapping frames and their spectrum, [Radford et al. 2022](https://arxiv.org/abs/2212.04356); the idea is the same.)
+# Our little tune has 2000 samples. In frames of 100 samples that is a sentence of 20 tokens. (Real systems take overlapping frames and their spectrum, [Radford et al. 2022](https://arxiv.org/abs/2212.04356); the idea is the same.)
 
 # %%
 sound = tokens.tune()  # (2000,)
-stretches = rearrange(sound, "(n f) -> n f", f=100)
-torch.testing.assert_close(stretches, tokens.frames(sound, 100))
-print(f"{tuple(sound.shape)} -> {tuple(stretches.shape)}")
+frames = rearrange(sound, "(n f) -> n f", f=100)
+torch.testing.assert_close(frames, tokens.frames(sound, 100))
+print(f"{tuple(sound.shape)} -> {tuple(frames.shape)}")
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## One table for everything
@@ -719,10 +735,10 @@ print(f"{tuple(sound.shape)} -> {tuple(stretches.shape)}")
 # From here on everything is $X$: $(L, E)$.
 
 # %% [markdown] tags=["notes"]
-# The punch line of the chapter: after this slide the model does not know any more what it reads.
+# The punch line of the chapter: from here on all three are the same kind of thing, a table.
 
 # %% [markdown]
-# From here on everything is a table $X$ of shape $(L, E)$, and all chapters work on that table. What kind of thing it was no longer matters.
+# From here on everything is a table $X$ of shape $(L, E)$, and all chapters work on that table.
 #
 # ## 5 · At work
 #
@@ -748,7 +764,7 @@ assert by_vector > 0.95, (by_vector, by_number)
 assert by_number < 0.65, (by_vector, by_number)
 
 # %% [markdown]
-# And directions? Here are 24 little puzzles, *a is to b as c is to ?*, written before we looked. The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As everybody does, we leave the three given words out. (Remember this. Part 6 comes back to it.)
+# And directions? Here are 24 little puzzles, *a is to b as c is to ?*, written before we looked. The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As is usual, we leave the three given words out. (Remember this. Part 6 comes back to it.)
 
 # %% tags=["plumbing"]
 PUZZLES = """man king woman queen, man brother woman sister, man actor woman actress,
@@ -802,7 +818,7 @@ for given, (a, b, c, wanted) in zip(answers, puzzles):
 # A blind guess would be right once in twenty thousand. Nobody told the model what a capital or a plural is: the directions came out of imitating a larger model that predicts missing words, and of pairs of sentences. (Word vectors had shown them before, [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781).) And look at the mistakes:
 # they are near misses, not nonsense.
 #
-# Here are six steps from a male word to its female partner, drawn on paper. *x*: along the mean step. *y*: the direction in which the words differ most otherwise.
+# Here are six steps from a male word to its female partner, drawn on paper. *x*: along the mean step. *y*: of the other directions, the one in which the words differ most.
 
 # %% tags=["hide-input"]
 couples = [("man", "woman"), ("king", "queen"), ("brother", "sister"), ("uncle", "aunt"), ("father", "mother"), ("actor", "actress")]  # fmt: skip
@@ -821,7 +837,11 @@ for j in range(0, len(flat_words), 2):
         "",
         (xs[j + 1], ys[j + 1]),
         (xs[j], ys[j]),
-        arrowprops={"arrowstyle": "->", "color": "C0", "lw": 1.8},
+        arrowprops={
+            "arrowstyle": "->",
+            "color": figures.COLOURS["blue"],
+            "lw": 1.8,
+        },
     )
 lift = {"aunt": 5, "sister": -6, "queen": -7}  # points: out of the way
 for j, word in enumerate(flat_words):
@@ -874,7 +894,7 @@ assert (cosines > 0.2).all(), cosines
 assert together.sum() == 0, cosines
 
 # %% [markdown]
-# So the direction is real: five steps tell you something about the sixth, and random ones tell nothing. It is a tendency, no law: the arrows are neither equally long nor parallel.
+# So the direction is real: five steps tell you something about the sixth, and random ones tell nothing. It is a tendency, not a law: the arrows are neither equally long nor parallel.
 
 # %% [markdown]
 # ## 6 · A popular mistake
@@ -917,9 +937,9 @@ print(f"one of the given words wins in {itself} of {len(puzzles)} puzzles")
 # This was pointed out by Linzen 2016 and Nissim et al. 2020. The direction is real, the equality is not.
 
 # %% [markdown]
-# The nearest vector is mostly one of the words you started with. *king* is one of the three vectors in the sum, and the result still has more in common with it than with *queen*, which is only the nearest of the **others** ([Linzen 2016](https://arxiv.org/abs/1606.07736), [Nissim et al. 2020](https://arxiv.org/abs/1905.09866)).
+# The nearest vector is usually one of the words you started with. *king* is one of the three vectors in the sum, and the result still has more in common with it than with *queen*, which is only the nearest of the **others** ([Linzen 2016](https://arxiv.org/abs/1606.07736), [Nissim et al. 2020](https://arxiv.org/abs/1905.09866)).
 #
-# So: there are directions with a meaning, and they are measured above. But "equals" is a story. A second warning from the same place: the directions come from texts that people wrote, with their prejudices in them ([Bolukbasi et al. 2016](https://arxiv.org/abs/1607.06520)).
+# So: there are directions with a meaning, and they are measured above. But "equals" claims too much. A second warning from the same place: the directions come from texts that people wrote, with their prejudices in them ([Bolukbasi et al. 2016](https://arxiv.org/abs/1607.06520)).
 #
 # And one thing no table can do: give *bank* two vectors, one by the river and one with the money. That is the question chapter 3 begins with.
 
@@ -1178,9 +1198,9 @@ check("00.6", cosines_stay)
 # ## 8 · Takeaways
 #
 # 1. A model sees a table $(L, E)$: $L$ tokens, $E$ numbers each. Text, pictures and sounds become such a table in the same way: chop, then project.
-# 2. Subwords lie between letters and words. Byte-pair encoding finds them by gluing what is common.
+# 2. Subwords lie between letters and words. Byte-pair encoding finds them by gluing together what is common.
 # 3. An embedding is a learned table; looking up a row is multiplying with a one-hot vector.
-# 4. Real embeddings have directions with a meaning. *Equals* is too strong: without leaving the given words out, they mostly win.
+# 4. Real embeddings have directions with a meaning. *Equals* is too strong: unless the given words are left out, one of them usually wins.
 # 5. One row per word means one meaning per word. What surrounds a word must come in some other way.
 #
 # | input | tokens | numbers in each | to width $E$ | parameters |
@@ -1205,13 +1225,13 @@ Quiz(
                     "why": "224 / 16 = 14, and 14 × 14 = 196.",
                 },
                 {
-                    "text": "50 176",
+                    "text": "50,176",
                     "why": "That is the number of pixels: patches of size 1.",
                 },
             ],
         },
         {
-            "question": "You halve the patch size. Attention compares every token with every other. How many times more pairs?",
+            "question": "You halve the patch size. Attention compares every token with every other. By what factor does the number of pairs grow?",
             "choices": [
                 {
                     "text": "2",
@@ -1242,7 +1262,7 @@ Quiz(
                 },
                 {
                     "text": "Pieces have clearer meanings",
-                    "why": "Rather less clear: what does *er* mean? But they are always there.",
+                    "why": "Less clear, if anything: what does *er* mean? But a piece is always available.",
                 },
             ],
         },
@@ -1290,6 +1310,7 @@ Quiz(
 # %% [markdown]
 # ## References
 #
+# - [Ramsauer et al. 2020](https://arxiv.org/abs/2008.02217), *Hopfield networks is all you need*: attention as a look-up in memory; [Nature 2025](https://www.nature.com/articles/d41586-025-01125-9), the most-cited papers of the century
 # - [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781), *Efficient estimation of word representations in vector space*: directions in word vectors
 # - [Sennrich et al. 2016](https://arxiv.org/abs/1508.07909), *Neural machine translation of rare words with subword units*: byte-pair encoding
 # - [Dosovitskiy et al. 2020](https://arxiv.org/abs/2010.11929), *An image is worth 16×16 words*: patches as tokens

@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 0 · GPU exercise: meet your device
 #
-# [Chapter 0](00_start.ipynb) turned everything into a table, and a Transformer multiplies tables. How fast does your machine do that, and from which size on does a GPU pay?
+# [Chapter 0](00_start.ipynb) turned everything into a table, and a Transformer multiplies tables. How fast does your machine do that, and from what size does a GPU pay off?
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
@@ -33,17 +33,17 @@ figures.use_style()
 gpu = find()
 largest = gpu.choose(cuda=2**13, mps=2**12, cpu=2**10, pretended=2**6)
 gpu.banner(
-    cuda=f"matrices up to {largest} × {largest}. Half a minute.",
-    mps=f"matrices up to {largest} × {largest}. Half a minute.",
+    cuda=f"matrices up to {largest} × {largest}.",
+    mps=f"matrices up to {largest} × {largest}.",
     cpu=f"a small version, up to {largest} × {largest}. A few seconds.",
 )
 
 # %% [markdown]
 # ## Multiplying
 #
-# Two matrices of size $n \times n$ take $2n^3$ operations. **Guess first:** twice the size, how many times the work? And will the time grow as much?
+# Two matrices of size $n \times n$ take $2n^3$ operations. **Guess first:** at twice the size, by what factor does the work grow? And the time?
 #
-# A GPU answers before it has finished: it takes orders and works through them. So a stopwatch has to wait for it; forgetting that is a common mistake in timing. `gpu.seconds` runs once to warm up, waits for the device after each further run, and gives the best time.
+# A GPU answers before it has finished: it takes orders and works through them ([CUDA semantics](https://pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution) in PyTorch's notes). So a stopwatch has to wait for it; forgetting that is a common mistake in timing. `gpu.seconds` runs once to warm up, waits for the device after each further run, and gives the best time.
 
 # %% tags=["nbval-ignore-output"]
 seed(0)
@@ -77,7 +77,7 @@ ax.legend()
 figures.show(
     fig,
     alt="Operations a second against the size of the matrices, for each device found. Small matrices are slow.",
-    caption="Small products never reach full speed: starting the work takes longer than the work. With a GPU, look for the size at which its line crosses the CPU's.",
+    caption="Small products never reach full speed. With a GPU, look for the size at which its line crosses the CPU's.",
 )
 
 # %% tags=["nbval-ignore-output"]
@@ -112,12 +112,12 @@ assert apart < 1e-2
 # ## Your turn
 #
 # 1. At which size does your GPU reach half of its top speed? What does that say about batches of one sentence?
-# 2. Run the products in half precision (`a.half()`). On a GPU with tensor cores the line jumps. On a CPU it may even fall. Why?
+# 2. Run the products in half precision (`a.half()`). Does the line rise or fall? Why?
 # 3. Time one product yourself, with `time.perf_counter()` before and after it. Then call `gpu.wait()` before you stop the clock. What did you measure the first time?
 #
 # <details><summary>What to expect</summary>
 #
-# A GPU needs large products to be busy: thousands of small cores wait for work. That is why sentences are put together in batches. Half precision moves half the bytes and uses special units, where they exist. Without `gpu.wait()` you
+# A small product leaves most of a GPU without work ([NVIDIA's guide to matrix products](https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html)); putting sentences together in batches makes the products larger. Half precision moves half the bytes, and GPUs with tensor cores have special units for it ([NVIDIA's guide to mixed precision](https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html)). Without `gpu.wait()` you
 # measure how fast Python gives orders. (On a CPU both times are about the same: a CPU has finished when it answers.)
 #
 # </details>

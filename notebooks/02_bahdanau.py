@@ -1042,9 +1042,7 @@ ax.set_aspect("auto")
 top.bar(range(len(words)), alpha.sum(0), color=palette.colour("attention"))
 top.axhline(1, color="grey", linestyle=":")
 top.tick_params(labelbottom=False)
-top.set(
-    ylabel="sum", title="Every row adds up to 1. A column may add up to less"
-)
+top.set(ylabel="sum", title="Rows add up to 1, columns need not")
 figures.show(
     fig,
     alt="A heatmap of attention weights of one sentence, with a bar above each column for its sum. One English word receives almost nothing.",

@@ -324,6 +324,17 @@ def still_the_bug(target):
     return begun(target), F.pad(target, (0, 1), value=2)
 
 
+@wrong("01.6", "two things have changed places")
+def end_in_front(target):
+    read, say = [], []
+    for row in target.tolist():
+        words = [word for word in row if word != 0]
+        room = [0] * (len(row) - len(words))
+        read.append([1, *words, *room])
+        say.append([2, *words, *room])
+    return torch.tensor(read), torch.tensor(say)
+
+
 @wrong("01.6", "No sentence has an end mark")
 def never_ends(target):
     return begun(target), F.pad(target, (0, 1))

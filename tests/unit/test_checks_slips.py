@@ -9,7 +9,7 @@ from attnlab import checks
 from attnlab.checks import Exercise
 from attnlab.checks.draw import Draw
 from attnlab.checks.picture import svg, tables
-from attnlab.checks.slips import Endless, few_steps, slips
+from attnlab.checks.slips import Endless, careful, few_steps, slips
 
 
 def halves(x, scale):
@@ -23,6 +23,18 @@ def counted(n):
     while i < n:
         i += 1
     return i
+
+
+def test_code_that_nobody_has_written_makes_no_tensor_of_a_list_without_end():
+    """`torch.tensor` of a list that contains itself crashes Python."""
+    space = careful({"torch": torch, "one": 1})
+    endless = []
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        space["torch"].tensor([1, endless])
+    assert space["torch"].tensor([[1, 2]]).shape == (1, 2)
+    assert space["torch"].nn is torch.nn
+    assert space["one"] == 1
 
 
 def test_every_slip_is_another_text_with_words():

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attnlab.checks.axes import label
-from attnlab.checks.slips import few_steps
+from attnlab.checks.slips import careful, few_steps
 
 Edit = tuple[Any, str, Any]  # a node, one of its fields, and what it becomes
 
@@ -41,7 +41,7 @@ class Code:
         self.tree, self.lines = tree, source.splitlines()
         self.tree.decorator_list = []
         self.module = ast.fix_missing_locations(ast.Module([self.tree], []))
-        self.space = dict(function.__globals__)
+        self.space = careful(function.__globals__)
         self.space |= stand_ins
         cells = function.__closure__ or ()
         for name, cell in zip(function.__code__.co_freevars, cells, strict=True):

@@ -41,6 +41,7 @@ import signal
 import sys
 import tempfile
 import textwrap
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -249,10 +250,18 @@ def fresh(exercise) -> list[tuple]:
 
 
 def oracle(exercise):
-    """For exercises without a reference: an independent judge of an answer."""
+    """For exercises without a reference: an independent judge of an answer. Errors are wrong."""
     import oracles
 
-    return oracles.JUDGES.get(exercise.id) or oracles.foretells(exercise)
+    judge = oracles.JUDGES.get(exercise.id) or oracles.foretells(exercise)
+
+    def judged(function) -> bool:
+        try:
+            return judge(lambda *given: tensor_of(function(*given)))  # NumPy's as good as torch's
+        except Exception:
+            return False
+
+    return judged
 
 
 @dataclass
@@ -264,6 +273,7 @@ class Ground:
     inputs: list
     right: list
     known: list
+    sound: dict  # right answer → is it right on each input, rounding of large numbers included?
 
 
 def tally(id: str, folder: Path, most: int = 10_000) -> Tally:
@@ -272,6 +282,7 @@ def tally(id: str, folder: Path, most: int = 10_000) -> Tally:
     name = exercise.call.split("(")[0]
     solution = parts()[id].run("solution", folder)[name]
     inputs = fresh(exercise)
+    origins = [one for one in (solution, *RIGHT[id], *HANDS[id]) if trees(one)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ground = Ground(
@@ -280,10 +291,14 @@ def tally(id: str, folder: Path, most: int = 10_000) -> Tally:
             inputs,
             [doing(exercise.reference or solution, given) for given in inputs],
             [*exercise.suspects, *exercise.slips()],
+            {},
         )
+        for origin in origins:
+            did = [doing(origin, given) for given in inputs]
+            ground.sound[origin] = [alike(a, b) for a, b in zip(did, ground.right, strict=True)]
         exercise.inputs(seeds=MORE)  # once, for all the children
     result = Tally(id)
-    waiting = mutants_of((solution, *RIGHT[id], *HANDS[id]), inputs)
+    waiting = mutants_of(origins, inputs)
     result.all = len(waiting)
     random.Random(0).shuffle(waiting)  # where not all are run, some of every kind
     while waiting and result.made - result.equal < most:
@@ -299,8 +314,6 @@ def mutants_of(origins, inputs) -> list[tuple[Slip, Any]]:
     found: dict[str, tuple[Slip, Any]] = {}
     for origin in origins:
         tree = trees(origin)
-        if tree is None:
-            continue
         for slip in (*slips_of(tree), *in_place(tree, inputs[0] if inputs else ())):
             found.setdefault(slip.text, (slip, origin))
     return list(found.values())
@@ -341,6 +354,8 @@ def _child(ground: Ground, batch: list[tuple[Slip, Any]]) -> Iterator[Tally]:
                 for slip, origin in batch:
                     pickle.dump(_one(ground, slip, origin), out)
                     out.flush()
+        except Exception:
+            traceback.print_exc()  # a fault of this file: it counts as rejected without a name
         finally:
             os._exit(0)
     os.close(tell)
@@ -429,7 +444,17 @@ def _try(ground: Ground, slip: Slip, function, origin, result: Tally) -> None:
         result.long.append(report["message"])
     text = f"[{slip.kind}: {slip.words}] {slip.text}\n    → {report['message']}"
     message = Message(
-        slip, exercise, said(), function, inputs, right, ground.known, judge, origin, endless
+        slip,
+        exercise,
+        said(),
+        function,
+        inputs,
+        right,
+        ground.known,
+        judge,
+        origin,
+        ground.sound[origin],
+        endless,
     )
     how, words = name_of(message)
     if how == "misleading":

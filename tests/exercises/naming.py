@@ -30,7 +30,7 @@ from effects import EFFECTS
 
 from attnlab.checks import exercise as exercise_module
 from attnlab.checks import explain
-from attnlab.checks.answer import OVERFLOWS
+from attnlab.checks.answer import OVERFLOWS, tensor_of
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.repair import unused
 from attnlab.checks.slips import Slip
@@ -114,8 +114,9 @@ class Message:
     right: list
     known: list
     judge: Any
-    origin: Any = None  # the right answer that was changed
-    endless: bool = False  # it was stopped
+    origin: Any  # the right answer that was changed
+    sound: list  # on which inputs that is right
+    endless: bool  # it was stopped
 
     def did(self) -> list:
         from mutants import doing
@@ -194,13 +195,13 @@ def name_of(message: Message) -> tuple[str, str]:
         if message.exercise.reference is None:
             right = message.judge is None or message.judge(repaired.function)
         else:
-            pairs = zip(message.inputs, message.right, strict=True)
-            right = all(alike(doing(repaired.function, g), r) for g, r in pairs)
+            cases = zip(message.inputs, message.right, message.sound, strict=True)
+            right = all(alike(doing(repaired.function, g), r) for g, r, sound in cases if sound)
         return ("mended" if right else "misleading"), cause
     if cause:  # the answer is random
         return "read", cause
     if re.search(r"^`\w+` (is computed and never used|plays no part)", likely):
-        before = "" if message.origin is None else unused(message.origin)
+        before = unused(message.origin)
         if before == likely:  # as in the right answer that was changed; a question accuses nobody
             return ("" if likely.endswith("?") else "misleading"), ""
         return "read", likely
@@ -219,7 +220,9 @@ def name_of(message: Message) -> tuple[str, str]:
             return ("error" if kind in kinds else ""), likely
     if message.exercise.id in EFFECTS and not re.match(r"`\w+` raised", seen):
         try:
-            true = EFFECTS[message.exercise.id](message.function, f"{seen} {likely}")
+            true = EFFECTS[message.exercise.id](
+                lambda *given: tensor_of(message.function(*given)), f"{seen} {likely}"
+            )
         except Exception:
             return "", ""
         return {True: "effect", False: "misleading", None: ""}[true], seen

@@ -50,8 +50,8 @@ def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
     calls = answer.calls
     if not calls or _beside_the_values(exercise, calls[-1]):
         return "", None
-    if calls[-1].error is None and not _comparable(calls[-1].seen):
-        return "", None  # nothing in it to know a mistake by: the answer is not called again
+    if calls[-1].error is None and not _plain(calls[-1].seen):
+        return "", None  # nobody knows what these objects do: the answer is not called again
     inputs = exercise.inputs(seeds=MORE)  # that it has not seen yet
     more = _asked(answer, inputs)
     known = [*reversed(calls), *more]
@@ -178,13 +178,20 @@ def _dice(answer: Answer) -> str:
     return "Called twice with the same arguments it gives two results: something in it is random."
 
 
-def _comparable(value: Any) -> bool:
+def _plain(value: Any) -> bool:
     """Numbers and words; two other objects may count as different, however alike they are."""
+    if isinstance(value, list | tuple):
+        return all(map(_plain, value))
+    return isinstance(value, Tensor | bool | str) or is_number(value)
+
+
+def _comparable(value: Any) -> bool:
+    """Plain, and not without numbers: by those a mistake is known."""
     if isinstance(value, Tensor):
         return value.numel() > 0
-    if isinstance(value, list | tuple):
-        return all(map(_comparable, value))
-    return isinstance(value, Tensor | bool | str) or is_number(value)
+    if isinstance(value, list | tuple) and value:
+        return _plain(value) and any(map(_comparable, value))
+    return _plain(value)
 
 
 def _same_doing(suspect: Callable[..., Any], call: Call) -> bool:

@@ -362,8 +362,9 @@ def puzzles_words_and_a_table(draw: Draw) -> tuple[list[Puzzle], list[str], Tens
         table[others] = draw.numbers(len(others), table.shape[1], spread=0.3) - target
         draw.note = "Here all three given words are nearest; none of them may be the answer."
     elif draw.chance(0.4):  # the first lies between the other two, and would often win
-        a, b, c = (words.index(word) for word in puzzles[0])
-        table[a] = torch.nn.functional.normalize(table[[b, c]], dim=-1).sum(0)
+        first, *others = (words.index(word) for word in puzzles[0])
+        one, other = torch.nn.functional.normalize(table[others], dim=-1)
+        table[first] = one + 0.9 * other  # not as near to both: rounding would decide between them
     return puzzles, words, table
 
 

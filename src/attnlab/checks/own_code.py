@@ -13,8 +13,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from torch import Tensor
+
 from attnlab.checks.axes import label
-from attnlab.checks.slips import careful, few_steps
+from attnlab.checks.slips import STEPS, careful, few_steps
 
 Edit = tuple[Any, str, Any]  # a node, one of its fields, and what it becomes
 
@@ -96,10 +98,16 @@ class Code:
             return made
 
         def stopping(*given: Any) -> Any:
-            with few_steps():
+            with few_steps(STEPS + 20 * _size(given)):
                 return made(*given)
 
         return stopping
+
+
+def _size(given: tuple[Any, ...]) -> int:
+    """How many numbers go in: a loop over a thousand words needs its steps."""
+    tensors = [one.numel() for one in given if isinstance(one, Tensor)]
+    return sum(tensors) + sum(len(one) for one in given if isinstance(one, list | tuple))
 
 
 def _located(node: Any) -> None:

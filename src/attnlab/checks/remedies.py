@@ -38,7 +38,8 @@ def changes(
         and not isinstance(code.parents[n][0], ast.keyword)
         and id(n) not in axes
     ]
-    if line:  # a stable sort: what stands there comes first, the rest as before
+    body.sort(key=lambda n: isinstance(n, ast.Name))  # stable; names last: for each there are many
+    if line:  # what stands there comes first, the rest as before
         body.sort(key=lambda n: code.number(n) != line)
         sites.sort(key=lambda n: code.number(n) != line)
     for node in body:

@@ -65,7 +65,7 @@ def repair(
 
 
 def unused(function: Any) -> str:
-    """Words for an argument or a result of a step that nothing uses, if there is one."""
+    """Words for an argument, a step or a condition that has no effect, if there is one."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, SyntaxError, TypeError, IndexError):
@@ -80,6 +80,10 @@ def unused(function: Any) -> str:
     for name in (a.arg for a in tree.args.args):
         if name not in read and not name.startswith("_") and name != "note":
             return f"`{name}` plays no part: nothing in the function uses it. Should something?"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Constant):
+            when = "always" if node.test.value else "never"
+            return f"The condition `{node.test.value}` {when} holds. What should it ask?"
     return ""
 
 

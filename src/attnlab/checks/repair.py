@@ -83,7 +83,7 @@ def unused(function: Any) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Constant):
             when = "always" if node.test.value else "never"
-            return f"The condition `{node.test.value}` {when} holds. What should it ask?"
+            return f"The condition `{node.test.value!r}` {when} holds. What should it ask?"
     return ""
 
 

@@ -66,15 +66,24 @@ x = torch.tensor([[1.0, 0, -1], [0, 1, 0], [1, 0, 1]])  # noun? verb? position
 ask = torch.tensor([[0.0, 2, 0], [2, 0, -2], [0, 0, 0]])
 q, k, v = x @ ask, x, x @ torch.tensor([[0.5, 0.5], [0, 0], [-0.5, 0.5]])
 s = q @ k.T / math.sqrt(3)
+three = "#step-3-three-matrices-three-jobs"  # each part leads to its section
 Diagram(
     [
-        Matrix("X", values=x, rows=words, at=(0, 0)),
-        Matrix("Q", values=q, at=(1, 0), colour="query"),
-        Matrix("K", values=k, at=(1, 1), colour="key"),
-        Matrix("V", values=v, at=(3, 1), colour="value"),
-        Matrix("S", "scores", values=s, digits=1, at=(2, 0)),
-        Matrix("A", "weights", values=s.softmax(-1), at=(3, 0)),
-        Matrix("O", values=s.softmax(-1) @ v, at=(4, 0)),
+        Matrix(
+            "X", values=x, rows=words, at=(0, 0), link="#one-word-one-vector"
+        ),
+        Matrix("Q", values=q, at=(1, 0), colour="query", link=three),
+        Matrix("K", values=k, at=(1, 1), colour="key", link=three),
+        Matrix("V", values=v, at=(3, 1), colour="value", link=three),
+        Matrix("S", "scores", values=s, digits=1, at=(2, 0), link="#why-d"),
+        Matrix(
+            "A",
+            "weights",
+            values=s.softmax(-1),
+            at=(3, 0),
+            link="#a-catalogue-with-a-soft-look-up",
+        ),
+        Matrix("O", values=s.softmax(-1) @ v, at=(4, 0), link="#four-lines"),
     ],
     arrows=[
         "X -> Q: ask",
@@ -796,7 +805,7 @@ ScaleHistogram(
 # %% [markdown] tags=["deeper"]
 # ### A real map, and masks
 #
-# The first layer of the encoder, all 12 heads, on a sentence you know. (A head is one attention with three matrices of its own; chapter 4 is about having several.) `record` looks over the model's shoulder: while the block runs, every attention in it writes its weights down. Temperature and masks act on them in your browser.
+# The first layer of the encoder, all 12 heads, on a sentence you know. (A head is one attention with three matrices of its own; chapter 4 is about having several.) `record` looks over the model's shoulder and keeps the weights of every attention. Temperature and masks act on them in your browser.
 #
 # - Go through the heads. One of them looks at the word before, and at nothing else. Which one?
 # - Choose the *causal* mask. **Question:** why does the first row become a single 1, in every head? And why does the head you just found not care?
@@ -1566,7 +1575,18 @@ print(f"cosine of the two banks: {F.cosine_similarity(*pair, dim=0):.2f}")
 # - *The animal didn't cross the street because it was too **tired**.* Here *it* is the animal.
 # - *The animal didn't cross the street because it was too **wide**.* Here *it* is the street.
 #
-# One head of a translation model was shown to look at the right noun in both. Let us look for such a head in ours, by a rule and not by eye. For all 6 × 12 heads: how much weight goes from *it* to
+# One head of a translation model was shown to look at the right noun in both. Is there such a head in ours? To see the weights of a model there is `record`: while its block runs, every attention in
+# the model writes them down.
+
+# %%
+tokens, numbers = read("The animal didn't cross the street.")
+with record(encoder) as maps:
+    encoder(numbers)
+for name, table_of_weights in maps.items():
+    print(name, tuple(table_of_weights.shape))  # (texts, heads, tokens, tokens)
+
+# %% [markdown]
+# Now we choose by a rule and not by eye. For all 6 × 12 heads: how much weight goes from *it* to
 # *animal* and to *street*? And how far does the balance shift when *tired* becomes *wide*?
 
 

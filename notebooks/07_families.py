@@ -202,11 +202,11 @@ for n, right in zip(LABELS, mean_of(scratch)):
 print(f"always the commonest kind:  {commonest:3.0f} %")
 
 # %% tags=["fragment", "slides-only", "hide-input", "nbval-ignore-output"]
-fig, ax = plt.subplots(figsize=(8, 3.2))
+fig, ax = plt.subplots(figsize=(6.2, 2.4))
 bars = ax.bar([f"{n:,} labels" for n in LABELS], mean_of(scratch), color=palette.colour("transformer"))  # fmt: skip
 ax.bar_label(bars, fmt="%.0f", padding=3)
 ax.axhline(commonest, color="black", ls=":")
-ax.text(-0.38, commonest + 3, "always the commonest kind")
+ax.text(-0.4, commonest + 4, "commonest kind")
 ax.set(ylabel="right answers, %", ylim=(0, 108))
 figures.show(
     fig,
@@ -409,9 +409,9 @@ print(f"at one dollar an hour: ${chips * hours * 1:,}")
 flops = cost.operations(280e9, 300e9)
 peak = cost.DEVICES["TPU v3 chip"].flops
 share = flops / (chips * hours * 3600 * peak)
-print(f"6ND = {flops:.2g} operations: {share:.0%} of the chips' peak")
+print(f"6ND = {flops:.1e} operations: {share:.0%} of the chips' peak")
 smaller = cost.operations(70e9, 1400e9)
-print(f"Chinchilla: a quarter of the memory, but {smaller:.2g} operations")
+print(f"Chinchilla: a quarter of the memory, but {smaller:.1e} operations")
 
 # %% tags=["held"]
 assert chips * hours == 3_768_320
@@ -1443,8 +1443,9 @@ for flops in best_for:
     expected = law(each, flops / (6 * each))
     misses.append((expected - came).abs().max().item())
     turns.append(fine[law(fine, flops / (6 * fine)).argmin()].item())
-    print(f"C = {flops:.0e}  law     ", *(f"{v:7.2f}" for v in expected), f"  lowest at N = {turns[-1]:.0f}")  # fmt: skip
-    print(f"{'':11}  measured", *(f"{v:7.2f}" for v in came))
+    print(f"C = {flops:.0e}  law      ", *(f"{v:7.2f}" for v in expected))
+    print(f"{'':11}measured ", *(f"{v:7.2f}" for v in came))
+print("lowest by the law: N =", " and ".join(f"{n:.0f}" for n in turns))
 
 # %% tags=["held"]
 assert all(best_n <= sizes[1] for best_n, _ in best_for.values()), best_for

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 6 · The full Transformer
 #
-# You have attention (chapter 3), heads (chapter 4) and positions (chapter 5). This picture is the whole machine of *Attention Is All You Need* ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)), with one later change: LN stands before each sublayer, not after it. The long straight arrows are two **streams** of vectors, one per word. The sublayers, attention and FFN, read a stream and add to it; cross-attention reads one and adds to the other.
+# You have attention (chapter 3), heads (chapter 4) and positions (chapter 5). This picture is the whole machine of *Attention Is All You Need* ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)), with one later change: LN stands before each sublayer, not after it. The long straight arrows are two **streams** of vectors, one per word. Attention and FFN read a stream and add to it; cross-attention reads one and adds to the other.
 #
-# **Question:** which boxes do you know already? Click on any other one to see it built.
+# **Question:** which boxes do you know already? Click on any other to see it built.
 
 # %% tags=["setup"]
 import copy
@@ -146,8 +146,6 @@ figures.show(
     "with whole blocks it rises more slowly and ends between 0.5 and 0.8.",
     caption="Four seeds each. Attention alone makes copies of one vector within three layers.",
 )
-
-# %% tags=["hide-input"]
 for name, rows in (("attention alone", alone), ("whole blocks", whole)):
     ends = [row[-1] for row in rows]
     print(f"after eight layers, {name}: {min(ends):.1f} to {max(ends):.1f}")
@@ -228,8 +226,10 @@ w1 = torch.tensor([[-1.0, 0, 1, 0], [1, 0, -1, 0]])  # (F, E)
 w2 = torch.tensor([[1.0, 0], [0, 0], [0, 1], [0, 0]])  # (E, F)
 looked = tokens + said  # (L, E)
 hidden = torch.relu(normalise(looked) @ w1.T)  # (L, F)
-print("hidden units:", hidden, sep="\n")
-print("after the network:", looked + hidden @ w2.T, sep="\n")
+in_words = lambda row: ", ".join(f"{v:5.2f}" for v in row.tolist())  # noqa: E731
+print("   hidden units    after the network")
+for name, unit, after in zip("abc", hidden, looked + hidden @ w2.T):
+    print(f"{name}  {in_words(unit)}    {in_words(after)}")
 
 # %% [markdown]
 # ## 3 · Live
@@ -333,7 +333,7 @@ bare_loss, bare = gradients(without)
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Twelve blocks without LayerNorm
 
-# %% tags=["fragment", "hide-input"]
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(8, 2.9))
 ax.semilogy(range(1, 13), bare, "s-", color=palette.colour("orange"), label="no norm")  # fmt: skip
 ax.semilogy(range(1, 13), normed, "o-", color=palette.colour("transformer"), label="LayerNorm")  # fmt: skip
@@ -345,11 +345,9 @@ figures.show(
     "Without it runs from below a thousand in the last block to several hundred thousand in the first.",
     caption="One batch, untrained, the same weights. With LayerNorm all blocks get gradients of about one size.",
 )
-
-# %% tags=["hide-input", "nbval-ignore-output"]
-print(f"loss of the untrained model: {normed_loss:.1f} with LayerNorm, {bare_loss:.0f} without")  # fmt: skip
-print(f"gradients: {min(normed):.2f} to {max(normed):.2f} with LayerNorm, {min(bare):,.0f} to {max(bare):,.0f} without")  # fmt: skip
-print(f"first block against last: {normed[0] / normed[-1]:.1f} times, {bare[0] / bare[-1]:.0f} times")  # fmt: skip
+print("            loss  gradients           first block against last")
+print(f"LayerNorm  {normed_loss:5.1f}  {min(normed):.2f} to {max(normed):.2f}        {normed[0] / normed[-1]:5.1f} times")  # fmt: skip
+print(f"no norm    {bare_loss:5.0f}  {min(bare):,.0f} to {max(bare):,.0f}      {bare[0] / bare[-1]:5.0f} times")  # fmt: skip
 
 # %% tags=["held"]
 assert normed[0] / normed[-1] < 4 < 50 < bare[0] / bare[-1], (normed, bare)
@@ -725,7 +723,7 @@ def our_encoder_block(x, block, wrap=pre_norm, real=None):
     return wrap(x, block.feed_forward)
 
 
-# %% tags=["held"]
+# %% tags=["plumbing"]
 seed(0)
 x = torch.randn(2, 5, E)
 torch.testing.assert_close(our_layer_norm(x), LayerNorm(E)(x))
@@ -733,11 +731,17 @@ torch.testing.assert_close(our_layer_norm(x), nn.LayerNorm(E)(x))
 for norm, wrap in (("pre", pre_norm), ("post", post_norm)):
     block = EncoderBlock(E, heads=4, hidden=4 * E, norm=norm)
     torch.testing.assert_close(our_encoder_block(x, block, wrap), block(x))
+    print(f"{norm}-norm: equal to the library's block; LN equal to torch's")
 
 # %% [markdown]
-# The paper's is `post_norm`: it normalises *after* the addition. [GPT](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf) and [BERT](https://arxiv.org/abs/1810.04805) still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and [GPT-3](https://arxiv.org/abs/2005.14165) normalise before. What does it change? Eight blocks, the same start, Adam, letters of Shakespeare. Post-norm runs twice: at full rate from the first step, and with a **warm-up**, the rate climbing during the first half. **Guess first:** which of the three learn? (One seed.)
+# The paper's is `post_norm`: it normalises *after* the addition. [GPT](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf) and [BERT](https://arxiv.org/abs/1810.04805) still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and [GPT-3](https://arxiv.org/abs/2005.14165) normalise before. We use pre-norm from here on; `norm="post"` is one switch away, and the fold measures what it changes.
 
-# %% tags=["plumbing"]
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: norm before, or after?
+#
+# Eight blocks, the same start, Adam, letters of Shakespeare. Post-norm runs twice: at full rate from the first step, and with a **warm-up**, the rate climbing during the first half. **Guess first:** which of the three learn? (One seed.)
+
+# %% tags=["plumbing", "deeper"]
 WAYS = {
     "post-norm": ("post", training.constant),
     "post-norm, warm-up": ("post", lambda done: min(1.0, 2 * done)),
@@ -759,7 +763,7 @@ frequencies = -sum(share * math.log(share) for share in shares)
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Norm before, or after?
 
-# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
+# %% tags=["fragment", "hide-input", "nbval-ignore-output", "deeper"]
 fig, ax = plt.subplots(figsize=(8, 3.0))
 for name, mark, colour in zip(WAYS, ("s--", "^:", "o-"), ("orange", "blue", "green")):  # fmt: skip
     smooth = torch.tensor(losses[name]).unfold(0, 20, 20).mean(-1)
@@ -774,9 +778,10 @@ figures.show(
     caption="Eight blocks, one seed. Dotted: what one gets by knowing how frequent each letter is.",
 )
 last = {name: sum(losses[name][-20:]) / 20 for name in WAYS}
-print(f"letter frequencies: {frequencies:.2f}; last 20 steps:", *(f"{name} {loss:.2f} " for name, loss in last.items()))  # fmt: skip
+print(f"knowing the letters' frequencies: {frequencies:.2f}")
+print("last 20 steps:", *(f"{name}: {loss:.2f}  " for name, loss in last.items()))
 
-# %% tags=["held"]
+# %% tags=["held", "deeper"]
 assert last["post-norm"] >= frequencies - 0.1, last
 assert last["post-norm"] - last["post-norm, warm-up"] >= 0.2, last
 assert last["post-norm"] - last["pre-norm"] >= 0.5, last
@@ -784,8 +789,8 @@ assert last["post-norm"] - last["pre-norm"] >= 0.5, last
 # %% [markdown] tags=["notes"]
 # Post-norm is stuck at the entropy of single letters. With a warm-up, which the paper has too, it does train. Xiong et al. 2020 explain it by the gradients at the start.
 
-# %% [markdown]
-# Post-norm learns how frequent each letter is and no more. With a warm-up it trains here (one rate; a lower one was not tried); [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) show that at the start post-norm has large gradients near the output, and pre-norm does not. We use pre-norm from here on; `norm="post"` is one switch away.
+# %% [markdown] tags=["deeper"]
+# Post-norm learns how frequent each letter is and no more. With a warm-up it trains here (one rate; a lower one was not tried); [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) show that at the start post-norm has large gradients near the output, and pre-norm does not.
 
 # %% [markdown]
 # ### Two masks
@@ -1003,7 +1008,7 @@ figures.show(
     caption="Normal numbers of that spread instead of Xavier's bounds; everything else is the same.",
 )
 ends = {name: sum(one[-20:]) / 20 for name, one in started.items()}
-print("last 20 steps:", *(f"{name} {loss:.2f}  " for name, loss in ends.items()))  # fmt: skip
+print("last 20 steps:", *(f"{name}: {loss:.2f}  " for name, loss in ends.items()))  # fmt: skip
 
 # %% tags=["held", "deeper"]
 assert (
@@ -1070,7 +1075,7 @@ assert bleu >= 96, bleu
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: the cockpit
 #
-# **Guess first:** at ten times the learning rate, does the loss still fall? And with a quarter of the width? The first cell tries both and the chapter's own settings, 300 steps each. In a notebook the controls below are yours: *Start* trains a new model with what they say, *Stop* keeps it as it is (`pilot.model`).
+# **Guess first:** at ten times the learning rate, does the loss still fall? And with a quarter of the width? The first cell tries both and the chapter's own settings, 300 steps each.
 
 # %% tags=["hide-input", "nbval-ignore-output", "deeper"]
 tried = {}
@@ -1089,6 +1094,9 @@ for name, rate, width in (
     ).losses
     print(f"{name:23} loss {tried[name][0]:.1f} → {sum(tried[name][-20:]) / 20:.2f}")  # fmt: skip
 
+# %% [markdown] tags=["deeper"]
+# Both fall, and both far less than the chapter's own settings in the same steps. (One seed.) In a notebook the controls below are yours: *Start* trains a new model with what they say, *Stop* keeps it as it is (`pilot.model`).
+
 # %% tags=["hide-input", "nbval-ignore-output", "deeper"]
 pilot = training.cockpit(
     lambda width: Transformer(replace(config, width=width)),
@@ -1102,6 +1110,9 @@ pilot = training.cockpit(
 )
 
 # %% tags=["held", "deeper"]
+near_end = {name: sum(losses[-20:]) / 20 for name, losses in tried.items()}
+best = near_end.pop("as above")
+assert all(best + 1 < near_end[name] < tried[name][0] - 1 for name in near_end), near_end  # fmt: skip
 assert pilot.history.steps == 300
 assert pilot.history.smooth() < 0.5 * pilot.history.losses[0]
 
@@ -1230,13 +1241,16 @@ for width in (4, 8):
 # Your model is sure of nearly every word, and a wider beam changes hardly a sentence in 200; BLEU does not rise. The weaker one is less sure: about one sentence in nine changes, BLEU gains about a point, and the share of right sentences stays where it was. Dice make both worse. (One seed.)
 #
 # Writing word by word would redo the whole past at each step. The **KV cache** keeps the keys and values of what was read, so a step projects one new word only; `model.step` works like that, and exercise 6.7, in the GPU notebook, builds it.
+
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: three knobs for the dice
 #
 # Three knobs tame the dice: temperature, **top-k** (only the k likeliest) and **top-p** (the smallest set with probability p, [Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). Here are the next words of the weaker model.
 #
 # - Draw 50 at temperature 1. Then at 4.
 # - At temperature 4, cut with top-p 0.8. **Before you switch the beginning:** where are more words kept?
 
-# %% tags=["slide", "hide-input"]
+# %% tags=["slide", "hide-input", "deeper"]
 BEGINNINGS = [
     ("they eat bread", ""),
     ("you find him today", ""),
@@ -1316,23 +1330,7 @@ assert errors.max() >= 1.5 * errors.min(), errors
 # %% [markdown]
 # ### Watch it translate
 #
-# The course carries a Transformer of the same sizes that was trained for longer: sentences of up to 32 words (`training/transformer.py`). Unlike yours it was *asked* to align: its last cross-attention had to give every English word its weight. First bertviz ([Vig 2019](https://arxiv.org/abs/1906.05714)): choose *Encoder*, *Decoder* or *Cross*, a layer, and hover over a word.
-
-# %% tags=["hide-input"]
-shipped = Translator.shipped("transformer")
-english = ["we", "show", "the", "trains", "to", "them"]
-answer = shipped.translate([english])[0]
-shown = Pair(source=tuple(english), target=tuple(answer))
-translation_view(
-    shipped.model,
-    collate([shown], shipped.source, shipped.target),
-    source=[*english, "end"],
-    target=["start", *answer],
-    layer=int(shipped.model.config.alignment_head[0]) % 2,
-)
-
-# %% [markdown]
-# And here it runs in your browser, on any sentence of its grammar. Every small square is the attention map of one head. (`TransformerStepper(french)` shows yours.)
+# The course carries a Transformer of the same sizes that was trained for longer: sentences of up to 32 words (`training/transformer.py`). Unlike yours it was *asked* to align: its last cross-attention had to give every English word its weight. Here it runs in your browser, on any sentence of its grammar. Every small square is the attention map of one head. (`TransformerStepper(french)` shows yours.)
 #
 # - Step through a sentence and watch the best cross-attention head.
 # - Knock out that head and translate again. Then another one. Which heads matter?
@@ -1348,6 +1346,7 @@ TransformerStepper.shipped(
 # Let the room choose a sentence. Step slowly through an adjective that changes sides. Knock out the best head: does the model still find its way?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
+shipped = Translator.shipped("transformer")
 long_test = EnglishFrench(longest=32).take(200, "test")
 shipped_bleu, shipped_aer = shipped.bleu(long_test), shipped.aer(long_test)
 print(f"shipped, sentences of up to 32 words: BLEU {shipped_bleu:.1f}, AER {shipped_aer:.3f}")  # fmt: skip
@@ -1356,6 +1355,23 @@ print(f"yours, which has seen no more than ten words at once: BLEU {french.bleu(
 # %% tags=["held"]
 assert shipped_bleu >= 99, shipped_bleu
 assert shipped_aer <= 0.05, shipped_aer
+
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: the same translator in bertviz
+#
+# In bertviz ([Vig 2019](https://arxiv.org/abs/1906.05714)) choose *Encoder*, *Decoder* or *Cross*, a layer, and hover over a word.
+
+# %% tags=["hide-input", "deeper"]
+english = ["we", "show", "the", "trains", "to", "them"]
+answer = shipped.translate([english])[0]
+shown = Pair(source=tuple(english), target=tuple(answer))
+translation_view(
+    shipped.model,
+    collate([shown], shipped.source, shipped.target),
+    source=[*english, "end"],
+    target=["start", *answer],
+    layer=int(shipped.model.config.alignment_head[0]) % 2,
+)
 
 # %% [markdown]
 # ### The table
@@ -1474,8 +1490,6 @@ figures.show(
     "rewired afterwards, floor by floor loses about a point or nothing, and all reading the first block loses four to six.",
     caption="Upper three: trained in this wiring. Lower two: trained in the right one, rewired afterwards.",
 )
-
-# %% tags=["hide-input"]
 right_one = points["all read the last block"]
 for name, rows in points.items():
     reached = torch.tensor([r["bleu"] for r in rows])

@@ -1583,7 +1583,9 @@ tokens, numbers = read("The animal didn't cross the street.")
 with record(encoder) as maps:
     encoder(numbers)
 for name, table_of_weights in maps.items():
-    print(name, tuple(table_of_weights.shape))  # (texts, heads, tokens, tokens)
+    print(
+        name, tuple(table_of_weights.shape)
+    )  # (texts, heads, tokens, tokens)
 
 # %% [markdown]
 # Now we choose by a rule and not by eye. For all 6 × 12 heads: how much weight goes from *it* to

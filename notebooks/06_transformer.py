@@ -128,7 +128,9 @@ def through(make, number):
 
 
 alone = [through(lambda: MultiHead(64, heads=4), n) for n in range(4)]
-whole = [through(lambda: EncoderBlock(64, 4, hidden=256), n) for n in range(4)]
+whole = [
+    through(lambda: EncoderBlock(64, 4, hidden=256), n) for n in range(4)
+]
 
 # %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(8, 2.9))
@@ -565,9 +567,7 @@ missed = {name: still_wrong(reader) for name, reader in READERS.items()}
 
 # %% tags=["fragment", "hide-input", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(8, 2.5))
-colours = [palette.colour("orange")] * 2 + [
-    palette.colour("value")
-] * 2
+colours = [palette.colour("orange")] * 2 + [palette.colour("value")] * 2
 bars = ax.barh(list(missed), list(missed.values()), color=colours)
 ax.bar_label(bars, fmt="%.2f", padding=3)
 ax.invert_yaxis()
@@ -591,7 +591,10 @@ assert 0.13 < missed["ReLU, 2 × as wide"] < 0.2, missed
 # ### Dropout: learning with holes
 
 # %% tags=["hide-input"]
-machine("dropout", caption="Lit: where the paper makes holes, and later versions of its code.")
+machine(
+    "dropout",
+    caption="Lit: where the paper makes holes, and later versions of its code.",
+)
 
 # %% [markdown]
 # In training, **dropout** sets a random share $p$ of numbers to 0 and multiplies the others by $1/(1-p)$, so that the mean stays ([Srivastava et al. 2014](https://jmlr.org/papers/v15/srivastava14a.html)). The paper does it with $p = 0.1$ to what each sublayer says, before it is added, and to the embeddings with their places; later settings of [its code](https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/models/transformer.py) (`transformer_base_v2`) do it to the attention weights as well.
@@ -779,7 +782,10 @@ figures.show(
 )
 last = {name: sum(losses[name][-20:]) / 20 for name in WAYS}
 print(f"knowing the letters' frequencies: {frequencies:.2f}")
-print("last 20 steps:", *(f"{name}: {loss:.2f}  " for name, loss in last.items()))
+print(
+    "last 20 steps:",
+    *(f"{name}: {loss:.2f}  " for name, loss in last.items()),
+)
 
 # %% tags=["held", "deeper"]
 assert last["post-norm"] >= frequencies - 0.1, last
@@ -796,7 +802,9 @@ assert last["post-norm"] - last["pre-norm"] >= 0.5, last
 # ### Two masks
 
 # %% tags=["hide-input"]
-machine("masks", caption="No pads: for the source. Past only: for the target.")
+machine(
+    "masks", caption="No pads: for the source. Past only: for the target."
+)
 
 # %% [markdown]
 # A batch holds sentences of several lengths, filled up with **padding**. No word may attend to it: the mask *no pads* hides those keys. In training the decoder also has the whole right answer in front of it, so the mask *past only* hides what comes later. `True` means *may attend*, as everywhere in this course.

@@ -1004,7 +1004,11 @@ assert max(best_of[1]) <= 0.1, best_of
 for run in recorded["induction"]:
     step, loss, score = torch.tensor(run["curve"]).T
     fall, rise = step[loss.diff().argmin()], step[score.diff().argmax()]
-    assert run["layers"] == 1 or abs(fall - rise) <= 30, (run["seed"], fall, rise)
+    assert run["layers"] == 1 or abs(fall - rise) <= 30, (
+        run["seed"],
+        fall,
+        rise,
+    )
 
 # %% [markdown]
 # With one layer of attention a key holds its own token and place, not the token before it: nobody has written it down, and in our three runs no head found another way. Two layers found the trick in all three, and within few steps. In exercise 7.4 you set the two heads by hand.

@@ -660,7 +660,7 @@ def unrolled_weights(z):
     return w
 
 
-# %%
+# %% tags=["hide-input"]
 seed(0)
 cell = GRUCell(3, 2)  # inputs of width 3, a state of two entries
 x = torch.randn(4, 3)  # four steps
@@ -1427,10 +1427,13 @@ CaptionStepper.of(
 
 # %% [markdown]
 # At a noun the largest weight is nearly always on the object. For *of* or *on* there is no right place to compare with; the weights must add up to 1, so they go *somewhere*.
-#
-# And its mistakes? Here are the wrong captions of which it was **surest**.
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% [markdown] tags=["deeper"]
+# ### Dig deeper: its surest mistakes
+#
+# Here are the wrong captions of which it was **surest**.
+
+# %% tags=["deeper", "nbval-ignore-output"]
 gallery = teller.mistakes(pictures, 3)
 fig, axes = plt.subplots(1, 3, figsize=(7.4, 3.3))
 for ax in axes:

@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 1 · GPU exercise: length, width and training on real sentences
 #
-# [Chapter 1](01_rnn_seq2seq.ipynb) trained a translator on sentences of a small grammar, and told the part of the vector from the part of the learning. Here the same classes read **real** sentences, and you ask the same: *does a wider translator help at long sentences, or does longer training?*
+# [Chapter 1](01_rnn_seq2seq.ipynb) trained a translator on sentences of a small grammar, and separated the effect of the vector from that of the training. Here the same classes read **real** sentences, and you ask the same question: *does a wider translator help with long sentences, or does longer training?*
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes about a minute. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
@@ -53,8 +53,8 @@ many, tested, embedding, dropout = gpu.choose(
     pretended=(200, 20, 8, 0.2),
 )
 gpu.banner(
-    cuda="three widths, each trained twice, some minutes each.",
-    mps="two widths, each trained twice, some minutes each.",
+    cuda="three widths, each trained twice.",
+    mps="two widths, each trained twice.",
     cpu="two small widths, each trained twice, about a minute in all.",
 )
 
@@ -65,7 +65,7 @@ gpu.banner(
 #
 #     Go.    Va !    CC-BY 2.0 (France) Attribution: …
 #
-# Set `FETCH = True` to download the English–French file (a few megabytes, once), or put your own file into `FILE`: any two languages, separated by a tab. The archive is made anew every few months, so its checksum cannot be known beforehand: it is noted when it arrives, and compared at every later use. Without a file the corpus of the course takes its place.
+# Set `FETCH = True` to download the English–French file (a few megabytes, once), or put your own file into `FILE`: any two languages, separated by a tab. The archive is rebuilt from time to time, so its checksum cannot be known in advance: it is noted when the file arrives, and compared at every later use. Without a file the corpus of the course takes its place.
 
 # %%
 FETCH = False
@@ -89,7 +89,7 @@ print("real sentences" if real else "the course's own grammar")
 print(len(pairs), "pairs,", len(source), "and", len(target), "words")
 
 # %% [markdown]
-# Real sentences differ from ours in three ways. Words are many and most are rare, so some become ⟨unk⟩. The same English sentence has several right translations, but BLEU knows only one of them. And **long sentences are rare**: a falling curve may then mean *too little practice* and
+# Real sentences may differ from ours in three ways. There are many words, and rare ones become ⟨unk⟩ (here: words seen fewer than five times). The same English sentence has several right translations, but BLEU knows only one of them. And **long sentences may be rare**: a falling curve may then mean *too little practice* and
 # not *too small a vector*. Look at the counts before you look at the curve.
 
 # %%
@@ -129,7 +129,7 @@ def train(hidden, steps):
     endless = batches(pairs, source, target, size=size, seed=0)
     model = translator.model.to(device)
     fit(model, endless, steps=steps, descent=Descent(lr=rate))
-    translator.model.to("cpu")  # decoding is quick anywhere
+    translator.model.to("cpu")  # where it translates
     return translator
 
 
@@ -187,7 +187,7 @@ figures.show(
 # %% [markdown]
 # ## Your turn
 #
-# Long sentences are rare in real text, so they are also practised less. Train with as many long as short ones: what is still bad then is not for want of their share of practice. (It may still be the vector, or training that is too short for all.)
+# Where long sentences are rare, they are also practised less. Train with as many long as short ones: what is still bad then is not due to a lack of practice with long sentences. (It may still be the vector, or training that is too short for all.)
 
 # %% [markdown] tags=["exercise"] exercise="01.5"
 # ### Exercise 1.5 ★★ · As many long as short (10 min)
@@ -236,11 +236,11 @@ check("01.5", my_shares)
 #
 # </details>
 #
-# **Turn it round.** [Sutskever et al. 2014](https://arxiv.org/abs/1409.3215) fed the source backwards, and gained several BLEU points. Our encoder reads both ways already. Reverse the *targets* instead: does the first or the last half of a translation get worse?
+# **Reverse it.** [Sutskever et al. 2014](https://arxiv.org/abs/1409.3215) fed the source backwards, and gained several BLEU points. Our encoder reads both ways already. Reverse the *targets* instead: does the first or the last half of a translation get worse?
 #
 # <details><summary>Hint</summary>
 #
-# `dataclasses.replace(pair, target=pair.target[::-1])` turns a pair round. Turn what was said back before you compare. What is said first is nearest to the vector, and has no mistakes before it.
+# `dataclasses.replace(pair, target=pair.target[::-1])` reverses the target. Reverse what was said before you compare. What is said first is nearest to the vector, and has no mistakes before it.
 #
 # </details>
 #
@@ -248,6 +248,6 @@ check("01.5", my_shares)
 #
 # <details><summary>Hint</summary>
 #
-# Give `train` a second argument for the kind. Does the width matter as much as before?
+# Give `train` a third argument for the kind. Does the width matter as much as before?
 #
 # </details>

@@ -32,6 +32,11 @@ def test_code_that_nobody_has_written_makes_no_tensor_of_a_list_without_end():
     endless.append(endless)
     with pytest.raises(RecursionError):
         space["torch"].tensor([1, endless])
+    wide = [1]
+    for _ in range(8):
+        wide = [wide] * 8
+    with pytest.raises(Endless):
+        space["torch"].tensor(wide)
     assert space["torch"].tensor([[1, 2]]).shape == (1, 2)
     assert space["torch"].nn is torch.nn
     assert space["one"] == 1

@@ -91,8 +91,10 @@ def _accuse(exercise: Exercise, known: list[Call]) -> str:
     for words, suspect in exercise.suspects:
         if all(_same_doing(suspect, call) for call in known):
             return words
+    if raises or (len(known) > 1 and all(_equal(known[0].seen, call.seen) for call in known[1:])):
+        return ""  # the same for every input: many a slip does that now and then
     started = time.thread_time()
-    for count, (words, slip) in enumerate(() if raises else exercise.slips()):
+    for count, (words, slip) in enumerate(exercise.slips()):
         if all(_same_doing(slip, call) for call in known):
             return words
         if count % 8 == 7 and time.thread_time() - started > LOOKING:

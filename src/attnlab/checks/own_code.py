@@ -98,7 +98,7 @@ class Code:
             return made
 
         def stopping(*given: Any) -> Any:
-            with few_steps(STEPS + 20 * _size(given)):
+            with few_steps(3 * STEPS + 20 * _size(given)):
                 return made(*given)
 
         return stopping

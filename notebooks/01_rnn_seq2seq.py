@@ -948,7 +948,7 @@ for i in by_size[20::125]:
     print("machine  ", corpus.detokenise(said[i]), "\n")
 
 # %% [markdown]
-# Even the shortest swaps a word. The longer ones begin well and stay nearly French, but nouns, verbs and whole clauses are replaced: it reads like a French language model that has lost its English sentence.
+# Even the shortest swaps a word. The longer ones begin well and stay nearly French, but verbs and whole clauses are replaced: it reads like a French language model that has lost its English sentence.
 #
 # ### Quality against length
 #

@@ -163,6 +163,8 @@ Reveal.initialize({
   const slides = leaves();
   const here = slides.indexOf(Reveal.getCurrentSlide()); // what is seen next comes first
   for (const slide of [...slides.slice(here), ...slides.slice(0, here)]) await fit(slide);
+  // A figure that painted late, on a busy machine, has outgrown its slide since: once more.
+  for (const slide of slides.filter(overflows)) await fit(slide);
   document.querySelector(".slides").addEventListener("click", async () => {
     await frame();
     await shrink(Reveal.getCurrentSlide());

@@ -288,6 +288,12 @@ def model_with_swapped_gate(tokens, weights, past, note):
     return ours.model(tokens, weights, past, note, parts)
 
 
+@wrong("C.9", "holds its keys twice")
+def keys_twice(tokens, weights, past, note):
+    logits, pairs = model_head_by_head(tokens, weights, past, note)
+    return logits, tuple((k, k) for k, _ in pairs)
+
+
 @right("C.9")
 def model_head_by_head(tokens, weights, past, note):
     return a_model(tokens, weights, past, note)

@@ -416,6 +416,21 @@ def parted(seen: Notes, ours: Notes, whole: str) -> None:
         )
 
 
+def apart(mine: Any, wanted: Any) -> str:
+    """Where they differ: in a cache, in which layer, and in its keys or its values."""
+    if isinstance(mine, Tensor) and mine.shape == getattr(wanted, "shape", None):
+        return difference(mine, wanted)
+    if isinstance(mine, tuple | list) and isinstance(wanted, tuple):
+        if len(mine) != len(wanted):
+            return f"it holds {len(mine)} layers, expected {len(wanted)}"
+        for n, (pair, ours) in enumerate(zip(mine, wanted, strict=True), start=1):
+            pair = pair if isinstance(pair, tuple | list) else (pair,)
+            for what, one, other in zip(("keys", "values"), pair, ours, strict=False):
+                if not close(one, other):
+                    return f"in layer {n} the {what} are others: {apart(one, other)}"
+    return f"there is {a_kind_of(mine)}"
+
+
 def must_follow(answer: Answer, case: tuple[Any, ...]) -> None:
     """Every value on the way, then what is returned."""
     seen, ours = Notes(), Notes()
@@ -427,10 +442,9 @@ def must_follow(answer: Answer, case: tuple[Any, ...]) -> None:
     names = ["the result", "all keys", "all values"] if small else ["logits", "the cache"]
     for name, mine, wanted in zip(names, result, expected, strict=True):
         if not close(mine, wanted):
-            here = isinstance(mine, Tensor) and mine.shape == getattr(wanted, "shape", None)
-            what = difference(mine, wanted) if here else f"there is {a_kind_of(mine)}"
             raise Mistake(
-                f"All that you noted on the way agrees with ours, but {name} does not: {what}.",
+                f"All that you noted on the way agrees with ours, but {name} does not: "
+                f"{apart(mine, wanted)}.",
                 likely=WHERE.get(name, "Return the keys and values of every layer, old and new."),
             )
 

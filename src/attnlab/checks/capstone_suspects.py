@@ -445,6 +445,11 @@ def model(
     return x @ weights.words.T, tuple(new)
 
 
+def _kept_twice(result: tuple[Tensor, Pairs]) -> tuple[Tensor, Pairs]:
+    logits, pairs = result
+    return logits, tuple((k, k) for k, _ in pairs)
+
+
 def _block(**changes: Any) -> Callable[..., Block]:
     """The block with one part exchanged."""
     parts = replace(OURS, **changes)
@@ -528,6 +533,10 @@ MODEL = [
     (
         "The cache is not handed to the blocks: each call forgets what came before.",
         lambda tokens, weights, past, note: model(tokens, weights, None, Notes()),
+    ),
+    (
+        "The cache of a layer holds its keys twice. The second of each pair is the values.",
+        lambda tokens, weights, past, note: _kept_twice(model(tokens, weights, past, Notes())),
     ),
     *((words, _wrong(**change)) for words, change in WHOLE),
 ]

@@ -30,7 +30,7 @@ MORE = range(500, 536)  # seeds of the inputs on which a suspect is tried before
 ENOUGH = 12  # of these, should the answer or the machine be slow; on fewer, nobody is accused
 PATIENCE = 0.2  # seconds for calling an answer again, to find out what its mistake is called
 LOOKING = 0.3  # seconds for trying slips
-MENDING = 0.35  # seconds for trying repairs
+MENDING = 0.35  # seconds for trying repairs, and what is left of the others'
 _BEYOND = (RecursionError, MemoryError, SystemExit, KeyboardInterrupt, StopIteration)
 
 
@@ -43,9 +43,10 @@ def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
     """
     if answer.calls and isinstance(answer.calls[-1].error, _BEYOND):
         return "", None  # the error says it all, and to try again would take long
+    started = time.thread_time()
     if exercise.reference is None:  # many are right: nothing can be compared, but mended
         right, line = _judge(exercise, []), answer.calls[-1].line if answer.calls else 0
-        found = repair(answer.function, right, exercise.plain(), MENDING, line=line)
+        found = repair(answer.function, right, exercise.plain(), LOOKING + MENDING, line=line)
         return (found.words, found) if found else ("", None)
     calls = answer.calls
     if not calls or _beside_the_values(exercise, calls[-1]):
@@ -65,7 +66,8 @@ def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
         if isinstance(value, Tensor) and kind(value) == "bool"
     ]
     right = _judge(exercise, [*(call.given for call in known), *inputs[len(more) :]])
-    found = repair(answer.function, right, exercise.plain(), MENDING, flags, calls[-1].line)
+    left = max(MENDING, PATIENCE + LOOKING + MENDING - (time.thread_time() - started))
+    found = repair(answer.function, right, exercise.plain(), left, flags, calls[-1].line)
     return (found.words, found) if found else ("", None)
 
 
@@ -156,10 +158,9 @@ def _asked(answer: Answer, inputs: list[tuple[Any, ...]]) -> list[Call]:
         except BaseException as error:
             call.error = error.with_traceback(None)
         calls.append(call)
-        late = time.monotonic() - started > PATIENCE  # it may sleep, or the machine be busy
-        if late and (
-            time.thread_time() - computed > PATIENCE or time.monotonic() - started > 4 * PATIENCE
-        ):
+        most = PATIENCE if len(calls) >= ENOUGH else 2 * PATIENCE
+        late = time.thread_time() - computed > most
+        if late or time.monotonic() - started > 4 * PATIENCE:  # it may sleep, the machine be busy
             break
     return calls
 

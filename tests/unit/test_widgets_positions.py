@@ -109,3 +109,13 @@ def test_the_plot_starts_at_the_longest_length_with_all_curves():
     assert (figure.at, figure.shown) == (4, [True] * 3)
     with pytest.raises(FigureError, match="shown has 2 entries for 3 names"):
         figure.shown = [True, False]
+
+
+def test_a_picture_travels_as_bytes():
+    image = np.linspace(0, 1, 5 * 4 * 3).reshape(5, 4, 3)
+    figure = PositionSimilarity({"a": torch.ones(2, 2, 3)}, image=image)
+    sent = figure.static_state()["image"]
+    assert (sent["dtype"], sent["shape"], len(sent["data"])) == ("uint8", [5, 4, 3], 60)
+    figure.set_state({"image": sent})
+    np.testing.assert_allclose(figure.image, image, atol=0.5 / 255 + 1e-6)
+    assert PositionSimilarity({"a": torch.ones(2, 2, 3)}).static_state()["image"] is None

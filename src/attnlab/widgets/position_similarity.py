@@ -7,8 +7,20 @@ import numpy as np
 from traitlets import Int, List, validate
 
 from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, as_array, bundle, stylesheet
+from attnlab.widgets.traits import pack, unpack
 
 MOST = 128  # places of a text: the map has MOST² cells
+
+
+def _as_bytes(image: np.ndarray | None, _widget: object = None) -> dict[str, Any] | None:
+    """A picture as it travels: a byte for each number, a quarter of what floats would weigh."""
+    return None if image is None else pack(np.round(255 * image).astype(np.uint8))
+
+
+def _as_shares(value: dict[str, Any] | None, _widget: object = None) -> np.ndarray | None:
+    """And back: 0 to 1."""
+    array = unpack(value)
+    return None if array is None else array.astype(np.float32) / 255
 
 
 class PositionSimilarity(LiveFigure):
@@ -27,7 +39,7 @@ class PositionSimilarity(LiveFigure):
     names = Words()
     shapes = List(List(Int())).tag(sync=True)
     tables = Array(ndim=(1,))  # all tables, flat, one after the other
-    image = Array(ndim=(3,), allow_none=True)
+    image = Array(ndim=(3,), allow_none=True).tag(to_json=_as_bytes, from_json=_as_shares)
     chosen = Int(0).tag(sync=True)
     place = Int(0).tag(sync=True)
     row = Int(0).tag(sync=True)

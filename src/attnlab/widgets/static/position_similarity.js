@@ -59,7 +59,7 @@ function render(context) {
     const image = array(model.get("image"));
     photo.hidden = !image;
     if (!image) return;
-    const [h, w] = image.shape, small = photograph(image.data.map((v) => 255 * v), w, h);
+    const [h, w] = image.shape, small = photograph(image.data, w, h);
     const [rows, columns] = now.shape;
     const side = wide / columns, ink = paintMap(picture, [0], 1, 1, wide, side * rows, figure.theme, Number);
     ink.imageSmoothingEnabled = true;

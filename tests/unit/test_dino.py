@@ -12,7 +12,7 @@ from torch.nn import functional
 from attnlab import assets
 from attnlab.data import composed, fashion, photographs
 from attnlab.inside.outlines import cls_maps, enlarge, jaccard, keep_mass, nearest_neighbours, score
-from attnlab.inside.rollout import distance, rollout, stack
+from attnlab.inside.rollout import distance, rollout
 from attnlab.models.dino import (
     DINO,
     balance,
@@ -24,7 +24,7 @@ from attnlab.models.dino import (
 )
 from attnlab.models.published import dinov2, imagenet
 from attnlab.models.vit import Config, ViT
-from attnlab.record import record
+from attnlab.record import record, stack
 
 TINY = Config(size=32, patch=8, width=24, layers=2, heads=3, classes=0)
 
@@ -148,18 +148,18 @@ def test_rollout_is_the_product_of_mixed_layers() -> None:
     model = ViT(TINY)
     with record(model) as maps:
         model.tokens(images())
-    first, second = stack(maps)
-    found = rollout([first, second])
+    first, second = stack(maps).unbind(dim=1)
+    found = rollout(maps)
     same = torch.eye(17)
     expected = (0.5 * same + 0.5 * second.mean(1)) @ (0.5 * same + 0.5 * first.mean(1))
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(found.sum(-1), torch.ones(3, 17))
-    torch.testing.assert_close(rollout([first], residual=1.0), same.expand(3, -1, -1))
-    sparse = rollout([first], residual=0.0, discard=0.5)
+    torch.testing.assert_close(rollout(first[:, None], residual=1.0), same.expand(3, -1, -1))
+    sparse = rollout(first[:, None], residual=0.0, discard=0.5)
     assert (sparse == 0).sum() >= 3 * 17 * 8
     torch.testing.assert_close(sparse.sum(-1), torch.ones(3, 17))
     with pytest.raises(ValueError, match="no maps were recorded"):
-        stack({})
+        rollout({})
 
 
 def test_distance_counts_patches() -> None:

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from attnlab.models import published
-from attnlab.models.published import MINILM, minilm, read, renamed, sentence_vectors
+from attnlab.models.published import MINILM, minilm, read, sentence_vectors
+from attnlab.models.renaming import renamed
 from attnlab.record import one_text, record
 
 SENTENCE = "The animal did not cross the street because it was too tired."

@@ -2,33 +2,26 @@
 
     with record(model) as maps:
         model.tokens(images)
-    rollout(stack(maps))                   # (B, L, L): row i = where token i's content comes from
+    rollout(maps)                          # (B, L, L): row i = where token i's content comes from
 
 A token of the last layer has looked at tokens of the layer before, which had looked at others. If
 each layer only mixed tokens, half by attention and half by its residual connection, the products of
 all layers would say where the content comes from (Abnar and Zuidema 2020). The values, the
 projections and the feed-forward network are left out: a picture of the paths, not of their effect.
 
-B batch, H heads, L tokens.
+B batch, N layers, H heads, L tokens.
 """
-
-from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-
-def stack(maps: Mapping[str, Tensor | list[Tensor]]) -> list[Tensor]:
-    """The recorded maps of self-attention in the order of the layers: (B, H, L, L) each."""
-    found = [value for value in maps.values() if isinstance(value, Tensor)]
-    if not found:
-        raise ValueError("no maps were recorded: run the model inside `with record(model)`.")
-    return found
+from attnlab.record import Maps, stack
 
 
-def rollout(maps: Sequence[Tensor], *, residual: float = 0.5, discard: float = 0.0) -> Tensor:
+def rollout(maps: Maps | Tensor, *, residual: float = 0.5, discard: float = 0.0) -> Tensor:
     """Multiply the layers' mean maps, each mixed with the identity: (B, L, L), rows sum to 1.
 
+    - `maps`: what `record` gave, or the same stacked: (B, N, H, L, L).
     - `residual`: how much of a token stays where it is at each layer.
     - `discard`: this share of each row's smallest weights counts as nothing.
     """
@@ -37,18 +30,16 @@ def rollout(maps: Sequence[Tensor], *, residual: float = 0.5, discard: float = 0
             f"residual is {residual} and discard {discard}: shares of 0 … 1 are expected, and "
             "something must be left."
         )
-    total: Tensor | None = None
-    for weights in maps:
+    stacked = maps if isinstance(maps, Tensor) else stack(maps)  # (B, N, H, L, L)
+    same = torch.eye(stacked.shape[-1], dtype=stacked.dtype, device=stacked.device)
+    total = same.expand(len(stacked), -1, -1)
+    for weights in stacked.unbind(dim=1):
         mean = weights.mean(dim=-3)  # (B, L, L), over the heads
         if discard:
             edge = mean.quantile(discard, dim=-1, keepdim=True)
-            mean = mean.where(mean >= edge, torch.zeros(()))
+            mean = mean.where(mean >= edge, 0)
             mean = mean / mean.sum(dim=-1, keepdim=True)
-        same = torch.eye(mean.shape[-1], device=mean.device)
-        layer = residual * same + (1 - residual) * mean
-        total = layer if total is None else layer @ total
-    if total is None:
-        raise ValueError("there are no maps: give at least one layer.")
+        total = (residual * same + (1 - residual) * mean) @ total
     return total
 
 

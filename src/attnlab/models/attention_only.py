@@ -6,7 +6,6 @@ an induction head needs (Elhage et al. 2021; Olsson et al. 2022).
 B batch, L length, E model width, V words, H heads.
 """
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -14,7 +13,7 @@ from attnlab.layers import LayerNorm
 from attnlab.layers.heads import MultiHead
 from attnlab.layers.positions import Rope
 from attnlab.models.transformer import initialise
-from attnlab.record import record
+from attnlab.record import seen, stack
 
 
 class AttentionOnly(nn.Module):
@@ -43,9 +42,6 @@ class AttentionOnly(nn.Module):
         """Every token but the first is predicted from those before it."""
         return F.cross_entropy(self(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
-    @torch.no_grad()
     def maps(self, tokens: Tensor) -> Tensor:
         """What every head weighs: (layers, B, H, L, L)"""
-        with record(self) as maps:
-            self(tokens)
-        return torch.stack([m for m in maps.values() if isinstance(m, Tensor)])
+        return stack(seen(self, tokens)).transpose(0, 1)

@@ -24,7 +24,8 @@ from torch import Tensor, nn
 
 from attnlab.fetching import cache_folder, fetched
 from attnlab.layers import Learned
-from attnlab.models.published import ready, renamed
+from attnlab.models.published import ready
+from attnlab.models.renaming import renamed
 from attnlab.models.transformer import Config, Encoder, check_numbers
 
 # One edition, so that its sha256 is known beforehand.

@@ -13,7 +13,6 @@ models of the course, and nothing of it is a black box.
 
 import hashlib
 import importlib.util
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +27,7 @@ from torch import Tensor, nn
 from attnlab import assets
 from attnlab.data.sequences import PAD
 from attnlab.models.bert import Bert
+from attnlab.models.renaming import renamed
 from attnlab.models.transformer import Config
 from attnlab.models.vit import Config as ViTConfig
 from attnlab.models.vit import ViT
@@ -171,13 +171,6 @@ def imagenet(pixels: Tensor) -> Tensor:
     mean = pixels.new_tensor([0.485, 0.456, 0.406])[:, None, None]
     deviation = pixels.new_tensor([0.229, 0.224, 0.225])[:, None, None]
     return (pixels - mean) / deviation
-
-
-def renamed(name: str, names: Mapping[str, str]) -> str:
-    """Each pattern that occurs in `name` is replaced, once, in the order given."""
-    for pattern, ours in names.items():
-        name = re.sub(pattern, ours, name, count=1)
-    return name
 
 
 def _tokenizer(path: Path) -> Any:

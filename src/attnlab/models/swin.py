@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from attnlab.layers.feed_forward import FeedForward
 from attnlab.layers.norms import AddNorm, LayerNorm
 from attnlab.layers.windows import WindowAttention, pad_to
+from attnlab.models.vit import equally_loud
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +116,8 @@ class Swin(nn.Module):
         last = config.width << (len(config.depths) - 1)
         self.norm = LayerNorm(last)
         self.head = nn.Linear(last, config.classes)
-        self.apply(_initialise)
+        # Published: 0.02 at every width. Small models then lose their first minute to waking up.
+        self.apply(equally_loud)
 
     def features(self, pictures: Tensor) -> list[Tensor]:
         """What each stage says, before merging: (B, R, C, E), (B, R/2, C/2, 2E), …"""
@@ -141,14 +143,3 @@ class Swin(nn.Module):
         """Cross-entropy of (pictures, labels)."""
         pictures, labels = batch
         return F.cross_entropy(self(pictures), labels)
-
-
-def _initialise(module: nn.Module) -> None:
-    """Published: truncated normals of 0.02 at every width. Here narrow layers begin as loud as wide
-    ones, by the rule of our ViT, or small models would lose their first minute to waking up.
-    """
-    if isinstance(module, nn.Linear | nn.Conv2d):
-        inputs = module.weight[0].numel()
-        nn.init.trunc_normal_(module.weight, std=0.02 * (768 / inputs) ** 0.5)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from attnlab.fetching import cache_folder, fetched
+from attnlab.models.renaming import translated
 from attnlab.models.swin import Swin, swin_t
 
 ADDRESS = (
@@ -37,13 +38,13 @@ _RULES = [
     (rf"{_BLOCK}attention\.(?:self\.query|q_proj)\.", rf"{_OURS}attention.attend.query."),
     (rf"{_BLOCK}attention\.(?:self\.key|k_proj)\.", rf"{_OURS}attention.attend.key."),
     (rf"{_BLOCK}attention\.(?:self\.value|v_proj)\.", rf"{_OURS}attention.attend.value."),
-    (rf"{_BLOCK}attn\.qkv\.", rf"{_OURS}attention.attend.qkv."),  # taken apart below
+    (rf"{_BLOCK}attn\.qkv\.", rf"{_OURS}attention.attend.qkv."),  # taken apart by `translated`
     (r"(?:swin\.encoder\.)?layers\.(\d+)\.downsample\.reduction\.", r"merges.\1.project."),
     (r"(?:swin\.encoder\.)?layers\.(\d+)\.downsample\.norm\.", r"merges.\1.norm."),
     (r"(?:patch_embed\.proj|swin\.embeddings\.patch_embeddings\.projection)\.", "patches."),
     (r"(?:patch_embed\.norm|swin\.embeddings\.norm)\.", "patch_norm."),
-    (r"^(?:norm|swin\.layernorm)\.", "norm."),
-    (r"^(?:head\.fc|head|classifier)\.", "head."),
+    (r"(?:norm|swin\.layernorm)\.", "norm."),
+    (r"(?:head\.fc|head|classifier)\.", "head."),
 ]  # fmt: skip
 # Computed from sizes alone, so not weights at all.
 _DERIVED = re.compile(r"relative_position_index$|attn_mask$|relative_coords_table$")
@@ -51,17 +52,7 @@ _DERIVED = re.compile(r"relative_position_index$|attn_mask$|relative_coords_tabl
 
 def translate(published: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The same weights under our names; a key that nobody knows is refused by name."""
-    ours: dict[str, Tensor] = {}
-    for key, value in published.items():
-        if _DERIVED.search(key):
-            continue
-        name = _rename(key)
-        if ".qkv." in name:
-            for part, rows in zip(("query", "key", "value"), value.chunk(3), strict=True):
-                ours[name.replace("qkv", part)] = rows
-        else:
-            ours[name] = value
-    return ours
+    return translated(published, _RULES, kind="Swin", skip=_DERIVED)
 
 
 def published_swin_t(folder: Path | None = None) -> Swin:
@@ -76,13 +67,3 @@ def published_swin_t(folder: Path | None = None) -> Swin:
     model = Swin(swin_t())
     model.load_state_dict(translate(state))
     return model.eval().requires_grad_(False)
-
-
-def _rename(key: str) -> str:
-    for theirs, here in _RULES:
-        name, found = re.subn(rf"^{theirs.removeprefix('^')}", here, key)
-        if found:
-            return name
-    raise KeyError(
-        f"{key} is no weight of a Swin: this state dict is of another model, or of Swin-V2."
-    )

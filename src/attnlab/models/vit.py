@@ -166,14 +166,20 @@ def grid(values: Tensor, model: ViT, images: Tensor) -> Tensor:
     return values[..., model.config.skip :].unflatten(-1, (rows, columns))
 
 
-def _initialise(module: nn.Module) -> None:
-    """As published for width 768, truncated normals of 0.02, and as loud at any other width."""
+def equally_loud(module: nn.Module) -> None:
+    """A layer begins as published for width 768, a truncated normal of 0.02, and as loud at any
+    other width.
+    """
     if isinstance(module, nn.Linear | nn.Conv2d):
         inputs = module.weight[0].numel()
         nn.init.trunc_normal_(module.weight, std=0.02 * (768 / inputs) ** 0.5)
         if module.bias is not None:
             nn.init.zeros_(module.bias)
-    elif isinstance(module, ViT):
+
+
+def _initialise(module: nn.Module) -> None:
+    equally_loud(module)
+    if isinstance(module, ViT):
         for token in (module.cls, module.registers):
             if token is not None and token.numel():
                 nn.init.normal_(token, std=0.02)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from attnlab.fetching import FetchError, cache_folder, fetched
+from attnlab.models.renaming import translated
 from attnlab.models.vit import BUILDERS, Config, ViT
 
 __all__ = ["PUBLISHED", "FetchError", "fetch", "translate"]
@@ -55,30 +56,15 @@ _UNUSED = re.compile(r"mask_token$")  # only for training
 
 def translate(published: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The same weights under our names; a key that nobody knows is refused by name."""
-    ours: dict[str, Tensor] = {}
-    for key, value in published.items():
-        if _UNUSED.search(key):
-            continue
-        name = _rename(key)
-        if ".qkv." in name:
-            for part, rows in zip(("query", "key", "value"), value.chunk(3), strict=True):
-                ours[name.replace("qkv", part)] = rows
-        elif name in ("cls", "registers", "positions.table"):
-            ours[name] = value.reshape(-1) if name == "cls" else value.flatten(0, -2)
-        else:
-            ours[name] = value
+    ours = translated(published, _RULES, kind="ViT", skip=_UNUSED)
+    for name in {"registers", "positions.table"} & ours.keys():
+        ours[name] = ours[name].flatten(0, -2)
+    if "cls" in ours:
+        ours["cls"] = ours["cls"].reshape(-1)
     first = next((v for n, v in ours.items() if n == "embed.project.bias"), None)
     if first is not None:
         ours.setdefault("registers", first.new_zeros(0, len(first)))
     return ours
-
-
-def _rename(key: str) -> str:
-    for theirs, here in _RULES:
-        name, found = re.subn(f"^{theirs}", here, key)
-        if found:
-            return name
-    raise KeyError(f"{key} is no weight of a ViT: this state dict is of another model.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
     elif head == -1:
         row = weights[layer].mean(0)[token]
     else:
-        row = rollout(list(weights[: layer + 1, None]))[0, token]
+        row = rollout(weights[None, : layer + 1])[0, token]
     found = row[skip:]
     kept = keep_mass(found.reshape(side, side), state["share"]).flatten()
     return {

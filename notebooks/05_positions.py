@@ -245,10 +245,10 @@ torch.testing.assert_close(P @ alpha @ P.T @ (P @ x), P @ (alpha @ x))
 print("each step of the proof holds")
 
 # %% [markdown] tags=["notes"]
-# Ask which other layers are equivariant: anything that treats each token alone (the MLP, LayerNorm), so the whole Transformer is. RNNs and convolutions are not: order is built in.
+# Ask which other layers are equivariant: anything that treats each token alone (the MLP, LayerNorm), so a whole stack without positions and masks is. RNNs and convolutions are not: order is built in.
 
 # %% [markdown]
-# MLPs and norms treat each token alone, so a whole stack of such layers is equivariant too. RNNs had order built in, because they read one word after the other. We have to give it back by hand. There are two ways: **mark the tokens** (add something that says *I am number 5*), or **change the scores** (say *you are 3 before me*).
+# Whatever treats each token alone, as the rest of a Transformer does (chapter 6), keeps this property, so a whole stack of such layers is equivariant too. RNNs had order built in, because they read one word after the other. We have to give it back by hand. There are two ways: **mark the tokens** (add something that says *I am number 5*), or **change the scores** (say *you are 3 before me*).
 #
 # ## 2 · By hand
 #
@@ -386,7 +386,7 @@ assert gap < 1e-4
 #
 # - Drag the dimension from 0 to 31. **Before you do:** which columns are the fast hands, and which hardly move within 48 positions?
 # - Choose *binary counter*. What do the two pictures share?
-# - Set the base to 10. What goes wrong for long texts? (Look for two positions with nearly the same row.)
+# - Set the base to 10. What will go wrong in a text much longer than this one? (Choose the last dimension and look at its wavelength.)
 
 # %% tags=["slide", "hide-input"]
 SinusoidMatrix(
@@ -399,7 +399,7 @@ SinusoidMatrix(
 )
 
 # %% [markdown] tags=["notes"]
-# Drag the dimension slowly from 0 to 31, then switch to the binary counter: the same picture, with hard edges. Then base 10: the rows repeat.
+# Drag the dimension slowly from 0 to 31, then switch to the binary counter: the same picture, with hard edges. Then base 10: even the slowest hand comes round after 54 positions, so no column tells early from late in a long text.
 
 # %% [markdown]
 # ### Turn instead of add
@@ -674,7 +674,7 @@ assert shelf[:16].tolist() == list(range(16))
 assert (shelf == 31).nonzero()[0] == 113
 
 # %% [markdown] tags=["notes"]
-# Read the left curve from 0: fifteen steps of one distance each, then wider and wider ones. Ask: which distances can such a head not tell apart?
+# Read the left curve from 0: sixteen distances with a bucket each, then more and more distances in one bucket. Ask: which distances can such a head not tell apart?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Relative: change the scores
@@ -798,7 +798,7 @@ figures.show(
 # You train on texts of 32 tokens. Then somebody sends 128. **Which encodings keep working?** We train one small causal attention layer, with every encoding in turn, on two tasks where order is everything.
 #
 # - **Echo.** Say the letter that stood three positions earlier. This needs *counting*: exactly 3, not 2.
-# - **The shop.** Chapter 3's video shop, now alive: notes such as `C2` (film C goes to shelf 2) and questions `C?` come mixed, and films move. The *latest* note counts. This needs *recency*.
+# - **The shop.** Chapter 3's video shop, now busier: notes such as `C2` (film C goes to shelf 2) and questions such as `C?` are mixed, and films move. The *latest* note counts. This needs *recency*.
 #
 # In the echo the target is as near in a long text as in a short one. In the shop it nearly is: from position 64 on, 7 in 100 notes lie further back than any in training.
 
@@ -1025,7 +1025,7 @@ ExtrapolationPlot(
 )
 
 # %% [markdown] tags=["notes"]
-# Collect guesses before showing this. Switch from echo to shop. Points to make: inside the trained length nearly everything works, so nobody would have noticed. Beyond it, learned, sinusoidal and RoPE fall at once in the echo. ALiBi did not learn to count in 250 steps (ten times as many help a little: the fold), but it is best in the shop. Nothing wins everywhere.
+# Collect guesses before showing this. Switch from echo to shop. Points to make: inside the trained length nearly everything works, so nobody would have noticed. Beyond it, learned, sinusoidal and RoPE fall at once in the echo. ALiBi did not learn to count in 250 steps (ten times as many help within the trained length, not beyond it: the fold), but it is best in the shop. Nothing wins everywhere.
 
 # %% [markdown]
 # The same as a table, means of three seeds. Guessing gives 0.125 in the echo and 0.25 in the shop.

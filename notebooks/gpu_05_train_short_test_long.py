@@ -120,10 +120,10 @@ class Reader(nn.Module):
             heads, buckets=32, furthest=trained * 3 // 4, both_ways=False
         )
         rope = Rope(width // heads) if kind == "RoPE" else None
-        self.looks = nn.ModuleList(
+        self.attentions = nn.ModuleList(
             MultiHead(width, heads, rope=rope) for _ in range(layers)
         )
-        self.thinks = nn.ModuleList(
+        self.mlps = nn.ModuleList(
             nn.Sequential(
                 nn.LayerNorm(width),
                 nn.Linear(width, 4 * width),
@@ -145,9 +145,9 @@ class Reader(nn.Module):
             bias = alibi(heads, length, length, device=x.device)
         if self.kind == "T5":
             bias = self.t5(length, length)
-        for norm, look, think in zip(self.norms, self.looks, self.thinks):
-            x = x + look(norm(x), bias=bias, causal=True)
-            x = x + think(x)
+        for norm, attend, mlp in zip(self.norms, self.attentions, self.mlps):
+            x = x + attend(norm(x), bias=bias, causal=True)
+            x = x + mlp(x)
         return self.next(x)  # (B, L, 128)
 
     def losses(self, piece):
@@ -285,8 +285,8 @@ ways = {
     "larger base": Rope(d, base=stretched_base(factor, d)),
 }
 for name, rope in ways.items():
-    for look in models["RoPE"].looks:
-        look.rope = rope
+    for attend in models["RoPE"].attentions:
+        attend.rope = rope
     bits = by_position(models["RoPE"])
     print(f"{name:12} {bits[:4].mean():.2f} inside,", end=" ")
     print(f"{bits[-1]:.2f} bits per letter at the end")

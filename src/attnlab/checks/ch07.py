@@ -207,10 +207,10 @@ def it_finds_what_came_after_the_last_time(answer: Answer) -> None:
     seen = answer(x, 50.0)[4]
     if seen.argmax() != 1 or seen[1] < 0.9:
         raise Mistake(
-            f"The tokens are d b c a d. The last d should weigh place 1, the b that came after the "
-            f"first d, but that gets {seen[1]:.2f} and place {int(seen.argmax())} gets "
+            f"The tokens are d b c a d. The last d should weigh position 1, the b that came after "
+            f"the first d, but that gets {seen[1]:.2f} and position {int(seen.argmax())} gets "
             f"{seen.max():.2f}.",
-            likely="The key of a place is the token *before* it; the query is the present token.",
+            likely="The key of a position is the token *before* it; the query is the token there.",
         )
 
 
@@ -304,7 +304,7 @@ def padding_changes_nothing(answer: Answer) -> None:
     if abs(short - padded) > 1e-3 * short:
         raise Mistake(
             f"The same texts have perplexity {short:.2f}, and with padding {padded:.2f}.",
-            likely="Leave out the places where the target is 0.",
+            likely="Leave out the positions where the target is 0.",
         )
 
 

@@ -283,7 +283,7 @@ def _real(target: Tensor) -> Tensor:
 
 PERPLEXITY: Suspects = [
     (
-        "Padding is counted as if it were text. Leave out the places where the target is 0.",
+        "Padding is counted as if it were text. Leave out the positions where the target is 0.",
         lambda logits, target: _nats(logits, target).mean().exp(),
     ),
     (
@@ -291,8 +291,8 @@ PERPLEXITY: Suspects = [
         lambda logits, target: _nats(logits, target)[_real(target)].mean(),
     ),
     (
-        "Padding adds nothing to the sum now, but still counts in the number of places: divide by "
-        "how many are real.",
+        "Padding adds nothing to the sum now, but still counts in the number of positions: divide "
+        "by how many are real.",
         lambda logits, target: (_nats(logits, target) * _real(target)).mean().exp(),
     ),
     (

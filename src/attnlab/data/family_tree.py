@@ -89,7 +89,7 @@ ROWS: tuple[tuple[str, int, str, str, bool, float | None, str, str, str], ...] =
      "The same idea with a chat window.", "https://openai.com/index/chatgpt/"),
     ("Whisper", 2022, B, "OpenAI", True, 1.55, "Transformer",
      "A spectrogram goes into the encoder, text comes out.", _arxiv("2212.04356")),
-    ("Llama", 2023, D, "Meta", True, 65, "Chinchilla",
+    ("Llama", 2023, D, "Meta", True, 65, "PaLM",
      "Small for its quality, long trained, weights for researchers. Chapter 10.",
      _arxiv("2302.13971")),
     ("GPT-4", 2023, D, "OpenAI", False, None, "ChatGPT",
@@ -145,8 +145,8 @@ TREE = tuple(
 
 KNOWN = (
     "Transformer", "GPT", "BERT", "GPT-2", "T5", "GPT-3", "ViT", "DINO", "Codex", "InstructGPT",
-    "ChatGPT", "Whisper", "GPT-4", "Gopher", "Chinchilla", "Llama", "ModernBERT", "DeepSeek-V3",
-    "DeepSeek-R1",
+    "ChatGPT", "Whisper", "GPT-4", "Gopher", "Chinchilla", "PaLM", "Llama", "ModernBERT",
+    "DeepSeek-V3", "DeepSeek-R1",
 )  # fmt: skip
 
 

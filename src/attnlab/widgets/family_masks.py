@@ -1,4 +1,4 @@
-"""Three families, one sentence: who may see whom, and what each place must say."""
+"""Three families, one sentence: who may see whom, and what each position must say."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +24,7 @@ class FamilyMasks(LiveFigure):
     words = Words()
     hidden = List(Bool()).tag(sync=True)  # one a word
     family = Unicode("GPT").tag(sync=True)
-    row = Int(0).tag(sync=True)  # the place whose view is lit
+    row = Int(0).tag(sync=True)  # the position whose view is lit
 
     def __init__(self, words: Iterable[Any], hidden: Iterable[int] = (), **traits: Any):
         if isinstance(words, str) or not isinstance(words, Iterable):
@@ -39,8 +39,8 @@ class FamilyMasks(LiveFigure):
             words=words,
             hidden=[place in gone for place in range(len(words))],
             **{
-                "alt": "A grid of who may see whom in GPT, BERT and T5, with what each place must "
-                "say; words can be hidden.",
+                "alt": "A grid of who may see whom in GPT, BERT and T5, with what each position "
+                "must say; words can be hidden.",
                 **traits,
             },
         )

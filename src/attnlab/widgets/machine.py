@@ -86,7 +86,7 @@ def machine(
 ENCODER: list[Part] = [
     Text("source", "the cat\nsleeps", at=(0, 1)),
     Box("embed", "embed", at=(0, 2), colour="encoder", link=EMBED),
-    Box("places", "place", at=(1, 1), link="05_positions.html"),
+    Box("places", "position", at=(1, 1), link="05_positions.html"),
     Op("in", at=(1, 2), link=EMBED),
     Box("n1", "LN", at=(2, 1), link=NORM),
     Box("self", "self-\nattention", at=(3, 1), colour="attention", link=BLOCK),
@@ -101,7 +101,7 @@ ENCODER: list[Part] = [
 DECODER: list[Part] = [
     Text("so far", "⟨s⟩ le\nchat", at=(0, 4)),
     Box("embed'", "embed", at=(0, 5), colour="decoder", link=EMBED),
-    Box("places'", "place", at=(1, 4), link="05_positions.html"),
+    Box("places'", "position", at=(1, 4), link="05_positions.html"),
     Op("in'", at=(1, 5), link=EMBED),
     Box("n1'", "LN", at=(2, 4), link=NORM),
     Box("self'", "self-\nattention", at=(3, 4), colour="attention", link=DECODING),

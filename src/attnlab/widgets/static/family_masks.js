@@ -1,4 +1,4 @@
-// Who may see whom in GPT, BERT and T5, and what each place must say.
+// Who may see whom in GPT, BERT and T5, and what each position must say.
 import { button, choice, frame, make, shorten, visible } from "./kit.js";
 
 const SENTINELS = ["<X>", "<Y>", "<Z>", "<W>", "<V>", "<U>"];
@@ -110,7 +110,7 @@ function render(context) {
     readout.replaceChildren(
       make("div", {}, `${name}, ${ABOUT[name]}.`),
       make("div", {}, `“${shorten(visible(now.reads[now.row]), 20)}” sees ${now.seen} of ${n} tokens and ${said}. ` +
-        `${now.asked} of ${n} places teach something.`),
+        `${now.asked} of ${n} positions teach something.`),
     );
   }
   paint();

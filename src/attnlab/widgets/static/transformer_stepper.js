@@ -312,12 +312,12 @@ function building(it) {
     const layer = (i, ...parts) => make("div.al-tf-layer", { "data-name": `layer ${i + 1}` }, ...parts);
     const each = (f) => Array.from({ length: layers }, (_, i) => f(i));
     stack.replaceChildren(
-      column("Encoder", "reads English", plain("encoder", "words + places"),
+      column("Encoder", "reads English", plain("encoder", "words + positions"),
         ...each((i) => layer(i, attentionPart("encoder", i), plain("encoder", "feed-forward"))),
         make("div.al-tf-memory", {}, "its last output: every decoder layer reads it"),
         make("div.al-tf-legend", {}, make("span.al-tf-swatch", { "aria-hidden": "true" }),
           "the residual stream: as wide as its vector is long")),
-      column("Decoder", "writes French", plain("decoder", "words + places"),
+      column("Decoder", "writes French", plain("decoder", "words + positions"),
         ...each((i) => layer(i, attentionPart("decoder", i), attentionPart("cross", i),
           plain("decoder", "feed-forward"))),
         exit),

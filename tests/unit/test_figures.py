@@ -16,6 +16,7 @@ from IPython.display import display
 from PIL import Image
 
 from attnlab import figures, palette
+from attnlab.data import photographs
 
 
 @pytest.fixture(autouse=True)
@@ -64,10 +65,27 @@ def test_a_picture_has_a_palette_and_its_colours_are_kept(shown):
     fig, ax = plt.subplots()
     figures.heatmap(ax, np.linspace(0, 1, 400).reshape(20, 20))
     figures.show(fig, alt="Bright below.")
-    with Image.open(io.BytesIO(shown[0].png)) as small:
+    with Image.open(io.BytesIO(shown[0].data)) as small:
         assert small.mode == "P"
         assert small.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
-    assert len(shown[0].png) < 30_000
+    assert len(shown[0].data) < 30_000
+
+
+def test_a_photograph_is_stored_as_one(shown):
+    """Its bytes are few, its colours near, and its ground stays white."""
+    pixels = photographs.square("cat", 224).permute(1, 2, 0).numpy()
+    fig, ax = plt.subplots(figsize=(3, 3))
+    ax.imshow(pixels)
+    ax.set_axis_off()
+    exact, png = np.asarray(figures._drawn(fig, 144), dtype=float), figures.small_png(fig, 144)
+    figures.show(fig, alt="A cat.")
+    assert "data:image/webp;base64," in shown[0]._repr_html_()
+    assert len(shown[0].data) < 0.7 * len(png)
+    with Image.open(io.BytesIO(shown[0].data)) as small:
+        stored = np.asarray(small.convert("RGB"), dtype=float)
+    assert stored.shape == exact.shape
+    assert np.abs(stored - exact).mean() < 4
+    assert (stored[:4] > 240).all()
 
 
 def test_a_page_learns_the_room_the_type_and_the_ground_of_a_picture(shown):

@@ -6,11 +6,14 @@ import pytest
 
 from attnlab.widgets.linker import STATIC
 from coursekit.slides import TEMPLATES
+from tests.unit.wheels import ROOT
 
 LONGEST_LINE = 120
 LONGEST_FUNCTION = 150
-SCRIPTS = sorted([*STATIC.glob("*.js"), *TEMPLATES.rglob("*.js")])
-SHEETS = sorted([*STATIC.glob("*.css"), *TEMPLATES.rglob("*.css")])
+BOOK = ROOT / "book/style"
+SHEETS = sorted([*STATIC.glob("*.css"), *TEMPLATES.rglob("*.css"), *BOOK.glob("*.css")])
+SCRIPTS = sorted([*STATIC.glob("*.js"), *TEMPLATES.rglob("*.js"), *BOOK.glob("*.js")])
+PAGES = sorted([*TEMPLATES.rglob("*.html"), *TEMPLATES.rglob("*.j2")])
 BEGIN = re.compile(
     r"^(?:export )?(?:default )?(?:async )?function\*? (\w+)|^(?:export )?const (\w+) = .*[{(]$"
 )
@@ -28,7 +31,7 @@ def functions(text: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("path", [*SCRIPTS, *SHEETS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*SCRIPTS, *SHEETS, *PAGES], ids=lambda path: path.name)
 def test_lines_are_short(path) -> None:
     """But for a picture written as text, which has no place to break."""
     lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)

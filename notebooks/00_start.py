@@ -101,7 +101,7 @@ Diagram(
 # %% [markdown]
 # ## How to work
 #
-# **A chapter** has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, an experiment, a popular mistake, exercises, and a summary. Allow one to two hours. A training takes about a minute, and a bar shows the time left.
+# **A chapter** has eight parts: a question, the mechanism by hand, live figures, the mechanism in the open, an experiment, a popular mistake, exercises, and a summary. Allow about two hours. Training takes about a minute, and a bar shows the time left.
 #
 # **An exercise** has a stub with dots, hints that you unfold one by one, and a check that says in words what is wrong. Nothing is graded and nothing is sent anywhere. Solutions are in `notebooks/solutions/`, and folded on the website.
 #
@@ -177,7 +177,7 @@ print("after it: ", words[i + 1 : i + 4])
 
 # %% [markdown]
 # A network that thinks in such numbers finds *kinetic* similar to *king*. How bad is that? Take pairs of words that belong together, and 500 random words, the strangers.
-# How often is the partner nearer than a stranger? Tossing a coin would be right half of the time.
+# How often is the partner nearer than a stranger? Tossing a coin would be right half the time.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Which number is *cat*?
@@ -212,7 +212,7 @@ print(f"by number: the partner is nearer in {by_number:.0%} of the cases")
 print(f"by number: the partner is nearer in {by_number:.0%} of the cases")
 
 # %% [markdown] tags=["notes"]
-# Tossing a coin would be right half of the time. Alphabet numbers carry next to no meaning. One number per word is also too little: near in which sense?
+# Tossing a coin would be right half the time. Alphabet numbers carry next to no meaning. One number per word is also too little: near in which sense?
 
 # %% [markdown]
 # Not much better than a coin. The trouble is deeper than the alphabet: **one** number puts all words on a line. *king – queen – woman – man – king*: each is one step from the next (the crown, the gender), and the opposite ones are two steps apart. Try to put these four on a line. On a square it is easy:
@@ -267,7 +267,7 @@ print("nearest:", names[distance.argmin()])
 #
 # ### Looking up is multiplying
 #
-# The table is called an **embedding**. Choosing row 3 of it (*woman*: we count from 0) can be written as a product: a vector that is 1 at place 3 and 0 elsewhere (*one-hot*), times the table.
+# The table is called an **embedding**. Choosing row 3 of it (*woman*: we count from 0) can be written as a product: a vector that is 1 at position 3 and 0 elsewhere (*one-hot*), times the table.
 #
 # $$\underbrace{x}_{(L,\,E)} = \underbrace{\text{onehot}(w)}_{(L,\,V)}\;\underbrace{W}_{(V,\,E)}$$
 #
@@ -304,7 +304,7 @@ torch.testing.assert_close(table[w], F.embedding(w, table))
 print(one_hot @ table)
 
 # %% [markdown]
-# In a real model nobody fills in *royal* and *female*. The numbers are learned, there are hundreds of them for each word, and a single column need not mean anything you could name. Directions can, as part 5 shows.
+# In a real model nobody fills in *royal* and *female*. The numbers are learned, there are hundreds of them per word, and a single column need not mean anything that has a name. Directions can, as part 5 shows.
 #
 # ## 3 · Live
 #
@@ -312,7 +312,7 @@ print(one_hot @ table)
 #
 # ### How we got here
 #
-# Forty years in a line. Walk through it with the slider. **Question:** how many years lie between the LSTM and attention, and how many between attention and the Transformer?
+# Forty years in a line. Move along it with the slider. **Question:** how many years lie between the LSTM and attention, and how many between attention and the Transformer?
 
 # %% tags=["hide-input"]
 HISTORY = [
@@ -451,10 +451,10 @@ Chopper(
 # %% [markdown]
 # ### A map you can turn
 #
-# These are the vectors with which MiniLM begins, 384 numbers per word. A screen cannot show 384 dimensions, so this map keeps the three directions in which 46 words differ most. Turn it with the mouse or the buttons, and walk from word to word with the slider.
+# These are the vectors that MiniLM starts from, 384 numbers per word. A screen cannot show 384 dimensions, so this map keeps the three directions in which 46 words differ most. Turn it with the mouse or the buttons, and walk from word to word with the slider.
 #
 # - **Guess first:** will the four kinds of words lie apart, although nobody told the model about kinds?
-# - Turn until the countries lie on one side and their capitals on the other. Is there such a side?
+# - Turn it until the countries lie on one side and their capitals on the other. Is there such a view?
 
 # %% tags=["hide-input"]
 W = encoder.words.weight.detach()  # (30522, 384)
@@ -585,7 +585,7 @@ assert menu[ranked[100, 0]] == "king"
 #
 # You will meet this figure again and again. **Row: the token that asks. Column: the token that is asked. Dark (or bright, on a dark page): much weight.** Every row adds up to 1.
 #
-# Here the weights come from the similarity of the vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then change the **temperature**, a number by which the similarities are divided before the softmax makes weights of them: what happens to a row when it is low, and when it is high?
+# Here the weights come from the similarity of the vectors alone. Point at a cell, or walk with the arrow keys. The bars on the right are the *entropy* of each row, in bits: how far its weight is spread, 0 if one word gets it all. Then change the **temperature**, a number by which the similarities are divided before the softmax turns them into weights. What happens to a row when it is low, and when it is high?
 
 # %% tags=["hide-input"]
 small = ["king", "queen", "paris", "london", "walk", "run"]
@@ -764,7 +764,7 @@ assert by_vector > 0.95, (by_vector, by_number)
 assert by_number < 0.65, (by_vector, by_number)
 
 # %% [markdown]
-# And directions? Here are 24 little puzzles, *a is to b as c is to ?*, written before we looked. The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As is usual, we leave the three given words out. (Remember this. Part 6 comes back to it.)
+# And directions? Here are 24 little puzzles, *a is to b as c is to ?* The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As is usual, we leave the three given words out. (Remember this. Part 6 comes back to it.)
 
 # %% tags=["plumbing"]
 PUZZLES = """man king woman queen, man brother woman sister, man actor woman actress,
@@ -815,10 +815,10 @@ for given, (a, b, c, wanted) in zip(answers, puzzles):
 # Nobody told the model about gender or capitals. A guess among 20 thousand words would be right once in 20 thousand. Look at the mistakes: most are near misses.
 
 # %% [markdown]
-# A blind guess would be right once in twenty thousand. Nobody told the model what a capital or a plural is: the directions came out of imitating a larger model that predicts missing words, and of pairs of sentences. (Word vectors had shown them before, [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781).) And look at the mistakes:
+# A blind guess would be right once in twenty thousand. Nobody told the model what a capital or a plural is. It learned by imitating a larger model that predicts missing words, and then from pairs of sentences; the directions appeared on the way. (Word vectors had shown them before, [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781).) And look at the mistakes:
 # they are near misses, not nonsense.
 #
-# Here are six steps from a male word to its female partner, drawn on paper. *x*: along the mean step. *y*: of the other directions, the one in which the words differ most.
+# Here are six steps from a male word to its female partner, drawn flat. The *x*-axis is the mean step. The *y*-axis is, of all other directions, the one in which the words differ most.
 
 # %% tags=["hide-input"]
 couples = [("man", "woman"), ("king", "queen"), ("brother", "sister"), ("uncle", "aunt"), ("father", "mother"), ("actor", "actress")]  # fmt: skip
@@ -1054,7 +1054,7 @@ def my_glue(parts, pair):
 # Compare whole pieces, not letters: `("a", "bc")` and `("ab", "c")` spell the same and are different pairs. `tuple(parts[i : i + 2])` is the pair that begins at `i`, and at the end of the list it is too short to be equal to any.
 
 # %% [markdown] tags=["hint"] exercise="00.3"
-# In *a a a* two pairs overlap. The first one takes two pieces, so go on two places further: `["aa", "a"]`. One pass is enough: *aa* and *a* are another pair, for another step.
+# In *a a a* two pairs overlap. The first one uses up two pieces, so move on by two: `["aa", "a"]`. One pass is enough: *aa* and *a* are another pair, for another step.
 
 
 # %% tags=["solution"] exercise="00.3"
@@ -1099,7 +1099,7 @@ def my_analogy(puzzles, words, table):
 # $(N, E)$ times $(E, V)$ is $(N, V)$. The length of $b - a + c$ divides a whole row of scores by one number, so it cannot change which is the largest.
 
 # %% [markdown] tags=["hint"] exercise="00.4"
-# Each puzzle leaves out its own three words: another puzzle may need them. `scores.scatter(1, given, -torch.inf)` writes $-\infty$ into row $n$ at the three places `given[n]`. Why not 0? A cosine can be negative.
+# Each puzzle leaves out its own three words: another puzzle may need them. `scores.scatter(1, given, -torch.inf)` writes $-\infty$ into row $n$ at the three positions `given[n]`. Why not 0? A cosine can be negative.
 
 
 # %% tags=["solution"] exercise="00.4"
@@ -1211,7 +1211,7 @@ check("00.6", cosines_stay)
 # 2. Subwords lie between letters and words. Byte-pair encoding finds them by gluing together what is common.
 # 3. An embedding is a learned table; looking up a row is multiplying with a one-hot vector.
 # 4. Real embeddings have directions with a meaning. *Equals* is too strong: unless the given words are left out, one of them usually wins.
-# 5. One row per word means one meaning per word. What surrounds a word must come in some other way.
+# 5. One row per word means one meaning per word. The words around it have to come in some other way.
 #
 # | input | tokens | numbers in each | to width $E$ | parameters |
 # |---|---|---|---|---|

@@ -105,7 +105,7 @@ Diagram(
 #
 # There are two classic ways to give a network context, and both bet on **locality**, the idea that what belongs together is close together:
 #
-# - **Locality in space: the convolution.** Each place sees its neighbours through a window. Stack layers, and the window grows.
+# - **Locality in space: the convolution.** Each position sees its neighbours through a window. Stack layers, and the window grows.
 # - **Locality in time: the recurrent network.** Each step sees one thing only, the step before. But that step has seen the one before it, and so on.
 #
 # How far does each of them see? A gradient can tell: if $\partial\, \text{output} / \partial x_t$ is exactly zero, the output cannot know word $t$. **Guess first:** two layers of width 3, twenty words.
@@ -196,7 +196,7 @@ Diagram(
 # %% [markdown]
 # ## 2 · By hand
 #
-# ### One unit, three words
+# ### One unit
 #
 # A recurrent network keeps a **state** $h$, its memory. At every step it mixes the memory with the new word, by the same rule each time:
 #
@@ -744,7 +744,7 @@ figures.show(
 # In a fresh LSTM the gradient vanishes as well: its forget gates start near one half. What the gate gives is not immunity but a choice: its value is computed from word and state, so it can be learned. A bias of 1 or more at the start is old advice (Jozefowicz 2015). With bias 5 the curve even rises at the end: that is the other road, through U.
 
 # %% [markdown]
-# In a fresh LSTM the gradient vanishes, too. Its forget gates start near $\sigma(0) = 0.5$, and $0.5^{50} \approx 10^{-15}$. The straight road alone ($U = 0$) delivers more than that (the fold below says why), and most of what arrives took the other road, through $U$: more, and still next to nothing.
+# In a fresh LSTM the gradient vanishes, too. Its forget gates start near $\sigma(0) = 0.5$, and $0.5^{50} \approx 10^{-15}$. The straight road alone ($U = 0$) delivers more than that (the fold below says why). With $U$ it is hundreds of times as much again, and still next to nothing.
 # What a gate brings is a *choice*: its value is computed from word and state, so it can be learned. Starting with a larger forget bias helps ([Jozefowicz et al. 2015](https://proceedings.mlr.press/v37/jozefowicz15.html)).
 
 # %% [markdown]
@@ -1064,7 +1064,7 @@ assert (fall[4400] < fall[2200] - 10).all(), fall
 # Read it both ways. Down a panel: the vector. Across the panels: the learning. Both help at the right end, so the first curve alone proved nothing about the vector. Three seeds; the bands do not touch at the right end.
 
 # %% [markdown]
-# **The learning.** With the same vector, each doubling of the steps lifts the longest sentences: 22, 33, 49 with all 192 numbers (means of three seeds). The fall from the shortest to the longest first grows, from 52 to 60 points, since short sentences are learned first; then it shrinks, to 46. So at least 12 points of our first curve's fall were training that was too short, with every seed, and nothing says that 4,400 steps are the end.
+# **The learning.** With the same vector, each doubling of the steps lifts the longest sentences: 22, 33, 49 with all 192 numbers (means of three seeds). The fall from the shortest to the longest first grows, from 52 to 60 points, since short sentences are learned first; then it shrinks, to 46. So at least 12 points of our first curve's fall came from too little training, with every seed, and nothing says that 4,400 steps are enough.
 #
 # **The vector.** At equal steps, with only a quarter of the numbers, the longest sentences lose 12, 14 and 17 points. The shortest lose most at first and then catch up (37, 74, 96 against 74, 93, 95), the longest do not.
 #
@@ -1205,7 +1205,7 @@ print(f"word right at its place, reading its own: {free:.2f}")
 assert forced - free >= 0.1, (forced, free)
 
 # %% [markdown] tags=["deeper"]
-# Two things are mixed in this gap. One wrong word, and the decoder is in a sentence it was never trained to continue: *exposure bias* ([Ranzato et al. 2016](https://arxiv.org/abs/1511.06732)); a proposed cure is to read its own words now and then while learning ([Bengio et al. 2015](https://arxiv.org/abs/1506.03099)). And one word too many puts everything after it at the wrong place, which this count calls wrong although nothing else went wrong. The cell does not separate them. Either way: do not judge a translator by its teacher-forced accuracy.
+# Two things are mixed in this gap. One wrong word, and the decoder is in a sentence it was never trained to continue: *exposure bias* ([Ranzato et al. 2016](https://arxiv.org/abs/1511.06732)); a proposed cure is to read its own words now and then while learning ([Bengio et al. 2015](https://arxiv.org/abs/1506.03099)). And one word too many puts everything after it in the wrong place, which this count calls wrong although nothing else went wrong. The cell does not separate them. Either way: do not judge a translator by its teacher-forced accuracy.
 
 # %% [markdown]
 # ### Search, on the real model
@@ -1233,7 +1233,7 @@ BeamTree.from_model(
 )
 
 # %% [markdown]
-# **Sampling** does not look for the best. It draws each word with its probability, after dividing the logits by a temperature $\tau$: $p_i \propto e^{z_i/\tau}$. Cold ($\tau \to 0$) is greedy, $\tau = 1$ is the model itself, and the hotter, the nearer to chance. For a translation you want the best. For a
+# **Sampling** does not look for the best. It draws each word with its probability, after dividing the logits by a temperature $\tau$: $p_i \propto e^{z_i/\tau}$. Cold ($\tau \to 0$) is greedy, $\tau = 1$ is the model itself, and the hotter it gets, the closer to pure chance. For a translation you want the best. For a
 # story or a dialogue you do not: the likeliest text is dull ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)).
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -1311,9 +1311,9 @@ print("the decoder says:", " ".join(french.decode(caption)))
 #
 # ### “An LSTM has no vanishing gradients”
 #
-# Part 4 measured it: fresh from PyTorch an LSTM keeps less than a millionth over 50 steps. On the straight road its memory decays by $f$ at each step, and $f < 1$ always. What is true: *with its gates open* it decays slowly.
+# Part 4 measured it: fresh from PyTorch an LSTM keeps less than a millionth over 50 steps. On the straight road its memory is multiplied by $f$ at each step, and $f < 1$ always. What is true: *with its gates open* it decays slowly.
 #
-# How open must they be? If $f$ were constant, the share left after $d$ steps is $f^d$:
+# How open must they be? If $f$ were constant, $f^d$ would be left after $d$ steps:
 
 # %% tags=["hide-input"]
 for f in (0.5, 0.9, 0.99, 0.999):
@@ -1373,7 +1373,7 @@ figures.show(
 
 # %% [markdown]
 # The search gets better and better, the translations do not: BLEU rises with a second beam and then falls again, and the sentences get shorter. (One model, 400 sentences.) Every further word multiplies $p$ by something below 1, so short sentences have an advantage, and the wider the beam, the more of them it finds. Real systems show the same
-# ([Koehn & Knowles 2017](https://arxiv.org/abs/1706.03872)), up to the point where the likeliest translation of all is the empty one ([Stahlberg & Byrne 2019](https://arxiv.org/abs/1908.10090)). The length penalty is a patch for it. *Search* improved, *modelling* was wrong: keep the three questions apart.
+# ([Koehn & Knowles 2017](https://arxiv.org/abs/1706.03872)); in the extreme, the likeliest translation of all is often the empty one ([Stahlberg & Byrne 2019](https://arxiv.org/abs/1908.10090)). The length penalty is a patch for it. *Search* improved, *modelling* was wrong: keep the three questions apart.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1408,7 +1408,7 @@ def my_rnn(x, w, u, b):
 # Three things are added inside the tanh: the word through `w`, the last state through `u`, and `b`. Vectors are rows here, so $W x$ is written `word @ w.T`.
 
 # %% [markdown] tags=["hint"] exercise="01.1"
-# `torch.stack(states, dim=…)` puts a list of $(\dots, H)$ together. Which place must the new axis get, so that time comes second to last?
+# `torch.stack(states, dim=…)` puts a list of $(\dots, H)$ together. Where must the new axis go, so that time comes second to last?
 
 
 # %% tags=["solution"] exercise="01.1"
@@ -1473,7 +1473,7 @@ check("01.2", my_gru_step)
 # %% [markdown] tags=["exercise"] exercise="01.3"
 # ### Exercise 1.3 ★★ · The probability of a sentence (15 min)
 #
-# A decoder with teacher forcing gives logits for every place of every sentence of a batch, $(B, T, V)$. `target` holds the right words, $(B, T)$, and 0 where a sentence has ended and padding begins. Return $\log p(y \mid x)$ of each sentence, shape $(B,)$.
+# A decoder with teacher forcing gives logits for every position of every sentence in a batch, $(B, T, V)$. `target` holds the right words, $(B, T)$, and 0 where a sentence has ended and padding begins. Return $\log p(y \mid x)$ of each sentence, shape $(B,)$.
 #
 # It should also survive a sentence of 150 words, whose probability is far too small for float32.
 
@@ -1490,7 +1490,7 @@ def my_log_p(logits, target):
 # Which axis do the words lie on that compete with each other? `log_softmax` along that one.
 
 # %% [markdown] tags=["hint"] exercise="01.3"
-# `log_p.gather(-1, target[..., None])` picks one number at each place; it leaves an axis of size 1 behind.
+# `log_p.gather(-1, target[..., None])` picks one number at each position; an axis of size 1 remains.
 
 # %% [markdown] tags=["hint"] exercise="01.3"
 # `target != 0` is True for real words. Multiply, then sum along the sentence.
@@ -1532,10 +1532,10 @@ def my_beam_step(totals, log_p, width):
 # Logarithms of probabilities add up. `totals[:, None]` is a column that can be added to every column of `log_p`.
 
 # %% [markdown] tags=["hint"] exercise="01.4"
-# `table.flatten().topk(width)` gives the largest values and their places in the flat list, row after row.
+# `table.flatten().topk(width)` gives the largest values and their positions in the flat list, row after row.
 
 # %% [markdown] tags=["hint"] exercise="01.4"
-# Every row has $V$ entries. So place 17 with $V = 5$ is in row $17 \,//\, 5$, at column $17 \,\%\, 5$.
+# Every row has $V$ entries. So position 17 with $V = 5$ is in row $17 \,//\, 5$, column $17 \,\%\, 5$.
 
 
 # %% tags=["solution"] exercise="01.4"
@@ -1554,7 +1554,7 @@ check("01.4", my_beam_step)
 # %% [markdown] tags=["exercise"] exercise="01.6"
 # ### Exercise 1.6 ★★ · Find the bug (15 min)
 #
-# This function prepares teacher forcing. `target`, shape $(B, T)$, holds French words and 0 where a shorter sentence is filled up with padding; 1 is ⟨bos⟩, the begin mark, 2 is ⟨eos⟩, the end mark. Places with 0 do not count in the loss.
+# This function prepares teacher forcing. `target`, shape $(B, T)$, holds French words and 0 where a shorter sentence is filled up with padding; 1 is ⟨bos⟩, the begin mark, 2 is ⟨eos⟩, the end mark. Positions with 0 do not count in the loss.
 #
 # ```python
 # def my_teacher(target):

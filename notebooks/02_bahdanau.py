@@ -150,7 +150,7 @@ Diagram(
 # You want to look back. The translator of chapter 1 cannot: its encoder hands over one vector, and the decoder writes every word from that. Train it once more on the course's own English–French corpus:
 # sentences of 3 to 15 English words, made by a grammar. The test sentences have structures that never occur in training.
 #
-# **Guess first:** sentences of 3–5 words get a BLEU of about 95. What do those of 11–15 words get?
+# **Guess first:** sentences of 3–5 words get a BLEU above 80 (100 is word for word). What do those of 11–15 words get?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Translate this, without looking back
@@ -238,10 +238,10 @@ print("right:   ", corpus.detokenise(list(failed.target)))
 print("it said: ", corpus.detokenise(fixed.translate([failed.source])[0]))
 
 # %% [markdown] tags=["notes"]
-# The output is fluent French about something else. Do not say that the vector is too small: after more training it does better (chapter 1). Say that every word had to come out of the same vector.
+# The output is fluent French, partly about something else. Do not say that the vector is too small: after more training it does better (chapter 1). Say that every word had to come out of the same vector.
 
 # %% [markdown]
-# Read what it said. It is fluent French, partly about something else. (A wider vector and a longer training help, as chapter 1 showed. Here we ask what one change does, with the same number of training steps.)
+# Read what it said. It is fluent French, partly about something else. (A wider vector and longer training help, as chapter 1 showed. Here we ask what one change does, with the same number of training steps.)
 #
 # What would you want? For *le*, look at *the*. For *chat*, look at *cat*. Each word you write needs a different part of the source. So do not send one vector. **Keep the encoder's state for every word, and let
 # the decoder choose at every step.**
@@ -262,7 +262,7 @@ print("it said: ", corpus.detokenise(fixed.translate([failed.source])[0]))
 #
 # | symbol | name | shape | here | it says |
 # |---|---|---|---|---|
-# | $h$ | annotations | $(S, d_h)$ | $(3, 3)$ | what the encoder knows at each source word |
+# | $h$ | annotations | $(S, d_h)$ | $(3, 3)$ | what the encoder knows about each source word |
 # | $s$ | decoder states | $(T, d_s)$ | $(3, 3)$ | what the decoder needs at each step |
 # | $e$ | scores | $(T, S)$ | $(3, 3)$ | how well need and offer match |
 # | $\alpha$ | weights | $(T, S)$ | $(3, 3)$ | shares; every row adds up to 1 |
@@ -297,7 +297,7 @@ for word, scores, shares, mix in zip(target, e, alpha, c):
 # 1 + 2.72 + 7.39 = 11.11, so 0.09, 0.24, 0.67. The context leans to cat but keeps a little black. Ask: which row of α goes against the order of the words? Rows 2 and 3 cross: that is the adjective.
 
 # %% [markdown]
-# *chat* takes two thirds of *cat* and a quarter of *black*. The largest weights are at places 1, 3, 2. **The word order changes, and nothing in the formula stands in the way.**
+# *chat* takes two thirds of *cat* and a quarter of *black*. The largest weights are at positions 1, 3, 2. **The word order changes, and nothing in the formula stands in the way.**
 
 
 # %% tags=["slide", "hide-input"]
@@ -982,11 +982,11 @@ figures.show(
 # The rings come from the grammar, not from the model. Left: against the diagonal. Right: two rings in the same column.
 
 # %% [markdown]
-# Is that true of all sentences, or only of these two? Measure it. Each target word makes one link, to the place of its largest weight; $A$ is the set of these links. The grammar gives sure links $S$ and possible links $P \supseteq S$ (*au* belongs to *to* as much as to *the*). The **alignment error rate** ([Och and Ney 2003](https://aclanthology.org/J03-1002/)) is
+# Is that true of all sentences, or only of these two? Measure it. Each target word makes one link, to the source word with its largest weight; $A$ is the set of these links. The grammar gives sure links $S$ and possible links $P \supseteq S$ (*au* belongs to *to* as much as to *the*). The **alignment error rate** ([Och and Ney 2003](https://aclanthology.org/J03-1002/)) is
 #
 # $$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|} .$$
 #
-# Compare it with a baseline that does not read: a straight diagonal, on which the first target word belongs to the first source word, the last to the last, and the others evenly in between. The second row of the table takes the sentences in which an adjective follows its noun, the third those with a negation.
+# Compare it with a baseline that does not read: a straight diagonal. It links the first target word to the first source word, the last to the last, and spreads the others evenly in between. The second row of the table takes the sentences in which an adjective follows its noun, the third those with a negation.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 hard = {
@@ -1054,7 +1054,7 @@ figures.show(
 #
 # $$\text{loss} = -\log p(y \mid x) + \frac{\lambda}{S} \sum_i \Bigl(n_i - \sum_t \alpha_{ti}\Bigr)^2$$
 #
-# [Xu et al. 2015](https://arxiv.org/abs/1502.03044) (section 4.2.1) take $n_i = 1$ for every place. But in our corpus *because* always becomes two words, *parce que*. [Tu et al. 2016](https://arxiv.org/abs/1601.04811) give each word a number of its own, its *fertility*. Ours is the mean of what the word has received so far (`attnlab.training.coverage`). No link is shown to the model, but this *is* a hint about alignment.
+# [Xu et al. 2015](https://arxiv.org/abs/1502.03044) (section 4.2.1) take $n_i = 1$ for every part of a picture. But in our corpus *because* always becomes two words, *parce que*. [Tu et al. 2016](https://arxiv.org/abs/1601.04811) give each word a number of its own, its *fertility*. Ours is the mean of what the word has received so far (`attnlab.training.coverage`). No link is shown to the model, but this *is* a hint about alignment.
 
 
 # %% tags=["plumbing"]
@@ -1140,12 +1140,12 @@ figures.show(
 # The nouns align without any help. After parce, only que or qu' can come, so the next-word loss needs little from the source there. We expected coverage to mend que; in none of the three runs did it.
 
 # %% [markdown]
-# With coverage the error rate is lower for each of the three seeds. The nouns are nearly always at their gold place, with it and without it. *que* is another matter: its share differs widely from seed to seed, without coverage and with it. We expected coverage to mend that; at this size it does not: all three shares stay well below those of the nouns. (The translators of part 3 had coverage, the live one of this part did not.)
+# With coverage the error rate is lower for each of the three seeds. The nouns nearly always look at a gold word, with it and without it. *que* is another matter: its share differs widely from seed to seed, without coverage and with it. We expected coverage to mend that; at this size it does not: all three shares stay well below those of the nouns. (The translators of part 3 had coverage, the live one of this part did not.)
 #
 # ### Content against location, soft against hard
 #
-# The diagonal above is **location-based**: it chooses places, whatever word is there. Ours is **content-based**: it looks for a match, wherever it is. *Local* attention combines the two ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)):
-# predict a place, then match within a window around it. Exercise 2.5 builds it.
+# The diagonal above is **location-based**: it chooses positions, whatever word is there. Ours is **content-based**: it looks for a match, wherever it is. *Local* attention combines the two ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)):
+# predict a position, then match within a window around it. Exercise 2.5 builds it.
 #
 # **Soft** attention mixes all annotations. **Hard** attention picks one ([Xu et al. 2015](https://arxiv.org/abs/1502.03044)). But an argmax has no slope: nothing tells the scores in which direction to move. So the paper trains its hard model by trial and error, with a reward (REINFORCE).
 # Here is a compromise: train with soft weights, then sharpen. A temperature turns our trained model's softmax into anything between a single word and the plain mean. **Guess first:** which temperatures does it survive?
@@ -1396,7 +1396,7 @@ assert 0.08 < mini_error < 0.30, mini_error
 # | decoder | reads, then asks | asks, then reads |
 # | additive score, softmax, context | the same | the same |
 #
-# The scenes are made by the course: animals and things with known boxes, a relation, a ground. Test captions combine words that were never combined in training. Step through the words. **Before each step:** where would *you* look?
+# The scenes are made by the course: animals and things with known boxes, a relation between them, a background. Test captions combine words that were never combined in training. Step through the words. **Before each step:** where would *you* look?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 teller = Teller.shipped()
@@ -1671,7 +1671,7 @@ check("02.2", my_additive_score)
 # %% [markdown] tags=["exercise"] exercise="02.3"
 # ### Exercise 2.3 ★★ · The alignment error rate (12 min)
 #
-# Write `my_aer(alpha, sure, possible)`. All three have shape $(\dots, T, S)$: weights, and two bool tables of gold links ($S \subseteq P$). Every target word makes one link, to the place of its largest weight. Return
+# Write `my_aer(alpha, sure, possible)`. All three have shape $(\dots, T, S)$: weights, and two bool tables of gold links ($S \subseteq P$). Every target word makes one link, to the source word with its largest weight. Return
 #
 # $$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}$$
 #
@@ -1749,7 +1749,7 @@ check("02.4", my_gru_weights)
 # %% [markdown] tags=["exercise"] exercise="02.5"
 # ### Exercise 2.5 ★★★ · Content and location (20 min)
 #
-# Local attention ([Luong et al. 2015](https://arxiv.org/abs/1508.04025), section 3.2) knows *about where* to look: around a place $p_t$, which may lie between two words. Write `my_local_weights(e, p, d)` for scores $e$ $(\dots, T, S)$, places $p$ $(\dots, T)$ and a whole number $d$:
+# Local attention ([Luong et al. 2015](https://arxiv.org/abs/1508.04025), section 3.2) knows *roughly where* to look: around a position $p_t$, which may lie between two words. Write `my_local_weights(e, p, d)` for scores $e$ $(\dots, T, S)$, positions $p$ $(\dots, T)$ and a whole number $d$:
 #
 # 1. only source words with $|i - p_t| \le d$ take part, for $i = 0, \dots, S - 1$;
 # 2. among them, a softmax of the scores;
@@ -1768,7 +1768,7 @@ def my_local_weights(e, p, d):
 
 
 # %% [markdown] tags=["hint"] exercise="02.5"
-# `torch.arange(S)` are the places $i$. `p.unsqueeze(-1)` has shape $(\dots, T, 1)$. Their difference broadcasts.
+# `torch.arange(S)` are the positions $i$. `p.unsqueeze(-1)` has shape $(\dots, T, 1)$. Their difference broadcasts.
 
 # %% [markdown] tags=["hint"] exercise="02.5"
 # What may not take part has to be gone *before* the softmax: `e.masked_fill(~inside, -torch.inf)`.

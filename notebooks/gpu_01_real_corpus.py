@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 1 · GPU exercise: length, width and training on real sentences
 #
-# [Chapter 1](01_rnn_seq2seq.ipynb) trained a translator on sentences of a small grammar, and separated the effect of the vector from that of the training. Here the same classes read **real** sentences, and you ask the same question: *does a wider translator help with long sentences, or does longer training?*
+# [Chapter 1](01_rnn_seq2seq.ipynb) trained a translator on sentences of a small grammar, and changed the vector and the training one at a time. Here the same classes read **real** sentences, and you ask the same question: *does a wider translator help with long sentences, or does longer training?*
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes about a minute. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
@@ -109,7 +109,7 @@ for (low, high), n in count(pairs).items():
 # %% [markdown]
 # ## Train
 #
-# One translator for each width $H$ and each amount of training; the vector has $2H$ numbers. (Unlike the chapter's grid, the whole network gets wider here, not the vector alone: this is what you would do in practice, and it cannot tell the two apart.) **Predict first:** what helps more at the longest sentences, the width or the training?
+# One translator for each width $H$ and each amount of training; the vector has $2H$ numbers. (Unlike the chapter's grid, the whole network gets wider here, not the vector alone: this is what you would do in practice, and it cannot tell the two apart. Widths of 200 and more are trained at a smaller learning rate.) **Predict first:** what helps more at the longest sentences, the width or the training?
 
 
 # %%

@@ -131,7 +131,7 @@ assert memory(256) == (256 * 1024, 192 * 2**20)
 # | 3 | **pixels as tokens** ([Chen et al. 2020](https://openai.com/index/image-gpt/)) | $R^4$: only for tiny pictures |
 # | 4 | **patches as tokens** ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)) | this chapter |
 #
-# A fifth road was soon abandoned: UNITER ([Chen et al. 2020](https://arxiv.org/abs/1909.11740)) let a detector cut out *regions* first, and read them beside words. Its tokens are only as good as the detector.
+# One road is not taken here: UNITER ([Chen et al. 2020](https://arxiv.org/abs/1909.11740)) lets a detector cut out *regions* first, and reads them beside words. What the detector misses is no token.
 #
 # Here are all four, small and trained: on clothes of only 14 × 14 pixels, so that pixels can be tokens at all, with 23,000 to 32,000 parameters and the same 300 steps of 32 pictures (`training/vision_ideas.py`). **Guess first:** which is the slowest?
 
@@ -202,7 +202,7 @@ assert abs(spent[0] / spent[1] - 1) < 0.05, spent  # the same time
 assert all(0.765 < share < 0.775 for share in measured(pixels))
 
 # %% [markdown]
-# 1. One attention block lifts the CNN by six points in these 300 steps.
+# 1. With one attention block, a CNN of as many parameters is six points better after these 300 steps. Each takes 1.7 times as long.
 # 2. Local attention is as good as the convolution it replaces, within a point, and **four times as slow**.
 # 3. With pixels a model learns more per step than with patches of 2 × 2, but a step takes four times as long and nearly six times the memory.
 # 4. So give patches the same *time*, 1,250 steps: 0.81 right, pixels 0.77. That is why this chapter is about patches.
@@ -273,7 +273,7 @@ for name, layer, own in (
 # %% [markdown]
 # ## 2 · By hand
 #
-# A picture of 4 × 4 grey pixels, patches of 2 × 2. Cut, flatten, multiply by one matrix $W$ (the *patch embedding*), add a place (the *position embedding*):
+# A picture of 4 × 4 grey pixels, patches of 2 × 2. Cut, flatten, multiply by one matrix $W$ (the *patch embedding*), add a vector that says where it was (the *position embedding*):
 #
 # $$z_i = W\,\text{flat}(\text{patch}_i) + p_i \qquad z = [z_\text{CLS};\, z_1;\, \dots;\, z_N]$$
 #
@@ -281,7 +281,7 @@ for name, layer, own in (
 # |---|---|---|
 # | patch | $(C \cdot P \cdot P)$ | the pixels of one square, flattened |
 # | $W$ | $(E, C \cdot P \cdot P)$ | the same for every patch |
-# | $p$ | $(1 + N, E)$ | a trained place for each token |
+# | $p$ | $(1 + N, E)$ | a trained position for each token |
 # | $z$ | $(1 + N, E)$ | what the encoder of chapter 6 reads |
 
 # %%
@@ -389,9 +389,9 @@ PatchAttention(
 )
 
 # %% [markdown]
-# ### What the places have learned
+# ### What the positions have learned
 #
-# The places are a plain list of trained vectors: nothing in it says row or column. (Small crops gave a hint in training: their places were resized in two dimensions.) Click a place and see which others are like it.
+# The positions are a plain list of trained vectors: nothing in it says row or column. (There was a hint in training: for small crops, [DINOv2's code](https://github.com/facebookresearch/dinov2/blob/main/dinov2/models/vision_transformer.py) resizes them in two dimensions.) Click one and see which others are like it.
 
 # %% tags=["hide-input", "slide", "layout-figure"]
 with torch.no_grad():
@@ -575,7 +575,7 @@ for name, work in (
 # %% [markdown]
 # ## 5 · At work
 #
-# ### A ViT in a minute and a half
+# ### A ViT in two minutes
 #
 # Clothes of 28 × 28 grey pixels, 12,000 of them, ten kinds; 16 patches of 7 × 7. The pictures are shifted by up to a pixel and mirrored at random.
 
@@ -596,7 +596,7 @@ assert right >= 0.85, right
 # %% [markdown]
 # ### Does it need to know where a patch was?
 #
-# Four kinds of places, two seeds each, the same 25 CPU seconds (`training/vision_grid.py`), beside the paper's ablation, cited (ViT, appendix D.4, table 8: ImageNet, five examples per class, linear).
+# Four kinds of positions, two seeds each, the same 25 CPU seconds (`training/vision_grid.py`), beside the paper's ablation, cited (ViT, appendix D.4, table 8: ImageNet, five examples per class, linear).
 
 # %% tags=["hide-input"]
 runs = json.loads(assets.find("data/vision_grid.json").read_text("utf-8"))
@@ -628,7 +628,7 @@ assert kinds_of_places["relative"] <= kinds_of_places["none"]
 assert round(kinds_of_places["none"], 2) == 0.83  # said in the quiz
 
 # %% [markdown]
-# In the paper any kind of places beats none, and which kind hardly matters. Ours say the same of 1-D and 2-D, by about one point. "Relative" was no better than none here; why, these runs do not tell.
+# In the paper any kind of positions beats none, and which kind hardly matters. Ours say the same of 1-D and 2-D, by about one point. "Relative" was no better than none here; why, these runs do not tell.
 #
 # ### With little data
 #
@@ -720,7 +720,7 @@ assert (
 #
 # ### How ViTs came to work on ImageNet
 #
-# Augmentation is one way; the other is a teacher: *distillation*. DeiT ([Touvron et al. 2021](https://arxiv.org/abs/2012.12877)) lets a trained CNN say what it sees in the very view its student sees, and that counts as much as the label. In small: 1,000 pictures for teacher and student alike, 300 steps each (`training/distil.py`):
+# Augmentation is one way; the other is a teacher: *distillation*. DeiT ([Touvron et al. 2021](https://arxiv.org/abs/2012.12877)) lets a trained CNN say what it sees in the very view its student sees, and that counts as much as the label. In small: 1,000 pictures for teacher and student alike, 300 steps each (`training/distil.py`). These runs and those of the four ideas were shortened several times to save computing, once with a CNN's result already seen.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## A teacher helps a little; the CNN stays ahead
@@ -1007,7 +1007,7 @@ for run in tiny_runs:
         assert mean_of > 3.2
 
 # %% [markdown]
-# With both parts the entropy of the mean answer ends near 2, without centring near 1.1: as much as three equally frequent prototypes of 32 would have ($e^{1.1} \approx 3$). It is going, though not gone within 240 steps. Without sharpening every answer stays close to "all equally".
+# With both parts the entropy of the mean answer ends near 2, without centring near 1.1: as much as three equally frequent prototypes of 32 would have ($e^{1.1} \approx 3$). So it collapses only part of the way: later on, the lines are nearly level. Without sharpening every answer stays close to "all equally".
 #
 # **What this does not show.** The gentle views were chosen by hand, after others that did not show the effect. With crops like the paper's, in all four settings of the last panel, the two curves end close together although both parts are in place: the answer says next to nothing about the picture. Centring and sharpening help; they are no guarantee.
 #
@@ -1069,9 +1069,9 @@ assert results["supervised-0"]["mean"] > results["dino-1"]["mean"]
 # The published DINOv2 is far above random weights by either rule. For our eight-minute DINOs the bar was a gain of 0.08 on objects they had never seen, in both seeds:
 #
 # - by the **mean of the heads**, which never sees the outline: 0.22 and 0.09, held;
-# - by the **best head**, the paper's rule: 0.12 and 0.02. **The second seed misses it**, so by the paper's rule the bar is not met. That rule lifts random weights as well, from 0.17 to 0.26: the best of three heads was chosen with the outline in hand.
+# - by the **best head**, the paper's rule: 0.12 and 0.02. **The second seed misses it**, so by the paper's rule the bar is not met. That rule lifts random weights as well, there from 0.17 to 0.26: the best of three heads is chosen with the outline in hand.
 #
-# The supervised twin, after five minutes, outlines nearly as well as the better DINO, and better than the other: on these simple pictures the map alone is no proof of self-supervision. And seeds that differ so much say: do not trust one.
+# The supervised twin (one seed), after five minutes, outlines nearly as well as the better DINO, and better than the other: on these simple pictures the map alone is no proof of self-supervision. And seeds that differ so much say: do not trust one.
 #
 # ### On real photographs
 #
@@ -1156,7 +1156,7 @@ figures.show(
 )
 
 # %% [markdown]
-# Two surprises. By the paper's rule, the best of six heads chosen with the outline in hand, **random weights win**. And the map, which keeps far fewer patches than the objects fill, does worse than calling everything an object. The tokens do far better, except for the rocket, which shares its side with the towers and the ground. So read the map as where [CLS] looks, not as an outline. Six photographs, our own outlines: an example, not a benchmark.
+# Two surprises. By the paper's rule, the best of six heads chosen with the outline in hand, **random weights (one seed) win**. And the map, which keeps far fewer patches than the objects fill, does worse than calling everything an object. The tokens do far better, except for the rocket, which shares its side with the towers and the ground. So read the map as where [CLS] looks, not as an outline. Six photographs, our own outlines: an example, not a benchmark.
 #
 # ### Patches in space
 #
@@ -1410,7 +1410,7 @@ check("08.2", my_unpatchify)
 # %% [markdown] tags=["exercise"] exercise="08.3"
 # ### Exercise 8.3 ★★ · Positions for a larger picture (10 min)
 #
-# A ViT was trained with `old` × `old` patches and must now read `new` × `new`. Write `my_resize(table, old, new)` for places $(1 + \text{old}^2, E)$ with [CLS] in front. Use `F.interpolate(…, mode="bicubic")`, and leave `align_corners` out.
+# A ViT was trained with `old` × `old` patches and must now read `new` × `new`. Write `my_resize(table, old, new)` for positions $(1 + \text{old}^2, E)$ with [CLS] in front. Use `F.interpolate(…, mode="bicubic")`, and leave `align_corners` out.
 
 
 # %% tags=["stub"] exercise="08.3"
@@ -1558,7 +1558,7 @@ check("08.6", cls_picture)
 # %% [markdown] tags=["slide"]
 # ## 8 · Takeaways
 #
-# 1. **Patches are tokens.** A convolution whose step is its width, a place for each, and the encoder of 2017.
+# 1. **Patches are tokens.** A convolution whose step is its width, a position for each, and the encoder of 2017.
 # 2. **Pixels cost $R^4$**, patches $(R/P)^4$: 768 GiB for 128 × 128 pixels, 112 MiB for 14 × 14 patches.
 # 3. **With little data a CNN leads.** Augmentation and a teacher help; what reverses it, in the papers, is far more data.
 # 4. **DINO agrees with its own past.** Centring and sharpening keep it from agreeing on nothing.
@@ -1572,7 +1572,7 @@ check("08.6", cls_picture)
 # | picture | $(B, C, R, R)$ | | |
 # | patches | $(B, N, C P^2)$, $N = (R/P)^2$ | 0 | 0 |
 # | tokens | $(B, 1 + N, E)$ | $E C P^2 + E$ | $2 N E C P^2$ |
-# | places | $(1 + N, E)$ | $(1 + N) E$ | |
+# | positions | $(1 + N, E)$ | $(1 + N) E$ | |
 # | one block, $F = 4E$ | $(B, L, E)$ | $12 E^2$ | $24 L E^2 + 4 L^2 E$ |
 # | weights | $(B, H, L, L)$ | 0 | $4 H L^2$ bytes |
 #

@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 8 · GPU exercise: fine-tune a published ViT
 #
-# [Chapter 8](08_vit_dino.ipynb) trained a ViT from nothing. Here you begin with one that others trained: DINOv2 ViT-S/14, which the course carries. Your own pictures are few, and of a kind it was not trained for: grey clothes.
+# [Chapter 8](08_vit_dino.ipynb) trained a ViT from nothing. Here you begin with one that others trained, on 142 million pictures without labels: DINOv2 ViT-S/14 ([Oquab et al. 2023](https://arxiv.org/abs/2304.07193)), which the course carries. Your own pictures are few, small and grey: clothes.
 #
 # **Predict first**, with 200 pictures of 10 kinds: (a) all weights trained from scratch, (b) DINOv2 frozen with a new last layer, (c) DINOv2 with all weights trained on. Which is best, and which is worst?
 

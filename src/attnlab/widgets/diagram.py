@@ -1,19 +1,15 @@
 """A diagram: boxes, arrows and matrices, described here, laid out here, drawn as one SVG."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from traitlets import Dict, Int, List, Unicode, validate
 
-from attnlab import palette
-from attnlab.widgets.base import FigureError, LiveFigure, as_array, bundle, stylesheet
+from attnlab.widgets.base import FigureError, LiveFigure, bundle, stylesheet
 from attnlab.widgets.drawing import words
-from attnlab.widgets.drawing.colours import LAWS, law_of
-from attnlab.widgets.drawing.layout import Cells, Table, cell_size
+from attnlab.widgets.drawing.described import check, flattened, places_of, refuse_unknown
 from attnlab.widgets.drawing.parts import (
-    SIDES,
     Arrow,
     Box,
     Group,
@@ -26,13 +22,11 @@ from attnlab.widgets.drawing.parts import (
     chain,
 )
 from attnlab.widgets.drawing.sheet import Description, Sheet, sheet
+from attnlab.widgets.drawing.values import Values, describe, most_carried, tables_of, values_of
 
 __all__ = ["Arrow", "Box", "Diagram", "Group", "Matrix", "Op", "Step", "Text"]
 
-MOST_CELLS = 1024  # of one matrix
-WITH_NUMBERS = 40  # cells; more are shown by colour alone, unless numbers=True
 READABLE = 0.75  # a wide drawing is shown no smaller than this: words of 12 pixels
-LINK = re.compile(r"#\S+|[\w-]+\.html(#\S+)?")
 
 
 class Diagram(LiveFigure):
@@ -103,18 +97,18 @@ class Diagram(LiveFigure):
         lines = [
             one for given in arrows for one in (chain(given) if isinstance(given, str) else [given])
         ]
-        _check(parts, lines, groups)
+        check(parts, lines, groups)
         nested = {group.name: group for group in groups}
-        flat = [_flat(group, nested) for group in groups]
-        values = _values(parts, lines, steps)
-        most = _most(lines, values)
-        what = _describe(parts, lines, flat, values, most)
-        self.sheets = _sheets(what, _places(parts), tall, gap)
+        flat = [flattened(group, nested) for group in groups]
+        values = values_of(parts, lines, steps)
+        most = most_carried(lines, values)
+        what = describe(parts, lines, flat, values, most)
+        self.sheets = _sheets(what, places_of(parts), tall, gap)
         drawing = {
             "parts": {part.name: words.plain(part.words) or part.name for part in parts},
             "arrows": {arrow.called: [arrow.source, arrow.target] for arrow in lines},
             "groups": {group.name: list(group.parts) for group in flat},
-            "tables": _tables(parts, what, values),
+            "tables": tables_of(parts, what, values),
             "carried": {a.called: float(a.value) for a in lines if a.value is not None},
             "most": most,
         }
@@ -138,7 +132,7 @@ class Diagram(LiveFigure):
     @validate("lit")
     def _known(self, proposal: Any) -> list[str]:
         known = self.drawing
-        _refuse_unknown("lit", proposal["value"], known)
+        refuse_unknown("lit", proposal["value"], known)
         return list(proposal["value"])
 
     def static_state(self) -> dict[str, Any]:
@@ -165,233 +159,10 @@ class Diagram(LiveFigure):
         )
 
 
-def _check(parts: Sequence[Part], arrows: Sequence[Arrow], groups: Sequence[Group]) -> None:
-    """Refuse names that are unknown or used twice, and words that mean nothing here."""
-    for what, kind, words_for in (
-        (parts, Part, "parts: give a list of Box, Matrix, Op and Text"),
-        (arrows, Arrow, 'arrows: give a list of Arrow, or of lines such as "x -> y"'),
-        (groups, Group, "groups: give a list of Group"),
-    ):
-        wrong = [one for one in what if not isinstance(one, kind)]
-        if wrong:
-            raise FigureError(f"a {type(wrong[0]).__name__} is among the {words_for}.")
-    if not parts:
-        raise FigureError("the diagram has no parts: give at least one Box, Matrix, Op or Text.")
-    seen: set[str] = set()
-    everything: list[Part | Group] = [*parts, *groups]
-    for name in [*(one.name for one in everything), *(arrow.called for arrow in arrows)]:
-        if name in seen:
-            raise FigureError(
-                f"the name {name!r} is used twice: every part, group and arrow needs its own. "
-                "A second arrow between two parts takes one with name=…."
-            )
-        seen.add(name)
-    names = {one.name for one in everything}
-    for arrow in arrows:
-        for end in (arrow.source, arrow.target):
-            if end not in names:
-                raise FigureError(
-                    f"the arrow {arrow.called!r} leads from or to {end!r}, which is no part: "
-                    f"there are {', '.join(sorted(names))}."
-                )
-        if arrow.source == arrow.target:
-            raise FigureError(f"the arrow {arrow.called!r} leads back to where it begins.")
-        for side in [arrow.via] if isinstance(arrow.via, str) else arrow.via:
-            if side and side not in SIDES:
-                raise FigureError(
-                    f"the arrow {arrow.called!r} goes via {side!r}: choose one of "
-                    f"{', '.join(SIDES)}."
-                )
-    for group in groups:
-        unknown = [name for name in group.parts if name not in names]
-        if unknown or not group.parts:
-            which = f"holds {unknown[0]!r}, which is no part" if unknown else "is empty"
-            raise FigureError(f"the group {group.name!r} {which}: name parts of the diagram.")
-    for one in everything:
-        if one.colour:
-            try:
-                palette.colour(one.colour)
-            except KeyError as error:
-                raise FigureError(f"the part {one.name!r}: {error.args[0]}") from None
-        if one.link and not LINK.fullmatch(one.link):
-            raise FigureError(
-                f"the part {one.name!r} links to {one.link!r}: give the anchor of a section, "
-                'such as "#the-mask", or "05_positions.html#rope".'
-            )
-
-
-def _flat(group: Group, nested: Mapping[str, Group]) -> Group:
-    """The group with the parts of the groups in it."""
-    names: list[str] = []
-    for name in group.parts:
-        names += _flat(nested[name], nested).parts if name in nested else [name]
-    return Group(group.name, names, group.label, colour=group.colour, link=group.link)
-
-
-def _places(parts: Sequence[Part]) -> dict[str, tuple[Place, Place]]:
-    """First and last place of each part; without one, it stands right of the part before."""
-    places: dict[str, tuple[Place, Place]] = {}
-    column, row = -1.0, 0.0
-    for part in parts:
-        first = part.at if part.at is not None else (column + 1, row)
-        last = part.to if part.to is not None else first
-        for place in (first, last):
-            if len(place) != 2 or not all(np.isfinite(place)):
-                raise FigureError(
-                    f"the part {part.name!r} stands at {place!r}: give a column and a row."
-                )
-        if last[0] < first[0] or last[1] < first[1]:
-            raise FigureError(
-                f"the part {part.name!r} stretches from {first} to {last}: `to` is the last column "
-                "and row, not before the first."
-            )
-        places[part.name] = (first, last)
-        column, row = last[0], first[1]
-    return places
-
-
-Values = dict[str, np.ndarray]
-
-
-def _values(parts: Sequence[Part], arrows: Sequence[Arrow], steps: Sequence[Step]) -> list[Values]:
-    """The values that are given: at the start, then those that each step changes."""
-    start = {p.name: _matrix(p) for p in parts if isinstance(p, Matrix) and p.values is not None}
-    carried = {arrow.called for arrow in arrows if arrow.value is not None}
-    found = [start]
-    for number, step in enumerate(steps, start=1):
-        here: Values = {}
-        for name, given in step.values.items():
-            where = f"step {number} changes {name!r}"
-            if name in carried:
-                here[name] = as_array(where, given, "float64").reshape(())
-            elif name not in start:
-                raise FigureError(
-                    f"{where}, which has no values: give the Matrix values, or the arrow a value."
-                )
-            else:
-                here[name] = np.atleast_2d(as_array(where, given, "float64"))
-                if here[name].shape != start[name].shape:
-                    raise FigureError(
-                        f"{where} to shape {here[name].shape}, but it has {start[name].shape}."
-                    )
-        found.append(here)
-    return found
-
-
-def _matrix(part: Matrix) -> np.ndarray:
-    """The values of a matrix, (rows, columns)."""
-    values = np.atleast_2d(as_array(f"the matrix {part.name!r}", part.values, "float64"))
-    if values.ndim != 2 or not values.size:
-        raise FigureError(
-            f"the matrix {part.name!r} has shape {values.shape}: it shows rows and columns; choose "
-            "one head and one sentence."
-        )
-    if part.size is not None and tuple(part.size) != values.shape:
-        raise FigureError(
-            f"the matrix {part.name!r} has values of shape {values.shape} and the size "
-            f"{tuple(part.size)}: leave size out."
-        )
-    return values
-
-
-def _most(arrows: Sequence[Arrow], values: list[Values]) -> float:
-    """The largest value that an arrow ever carries: it is drawn thickest."""
-    carried = {a.called: abs(float(a.value)) for a in arrows if a.value is not None}
-    later = [abs(float(v)) for step in values for name, v in step.items() if name in carried]
-    return max([*carried.values(), *later], default=0.0) or 1.0
-
-
-def _describe(
-    parts: Sequence[Part],
-    arrows: Sequence[Arrow],
-    groups: Sequence[Group],
-    values: list[Values],
-    most: float,
-) -> Description:
-    tables: dict[str, Table] = {}
-    shown: dict[str, Cells] = {}
-    for part in parts:
-        if not isinstance(part, Matrix):
-            continue
-        size = values[0][part.name].shape if part.name in values[0] else part.size
-        if size is None:
-            raise FigureError(f"the matrix {part.name!r} has neither values nor a size.")
-        rows, columns = int(size[0]), int(size[1])
-        if rows * columns > MOST_CELLS or min(rows, columns) < 1:
-            raise FigureError(
-                f"the matrix {part.name!r} is {rows} × {columns}: a diagram shows 1 to "
-                f"{MOST_CELLS} cells. Slice it, or use AttentionHeatmap."
-            )
-        for kind, given, count in (("rows", part.rows, rows), ("columns", part.columns, columns)):
-            if len(given) not in (0, count):
-                raise FigureError(
-                    f"the matrix {part.name!r} has {count} {kind} but {len(given)} words for them."
-                )
-        every = [step[part.name] for step in values if part.name in step]
-        written = part.numbers if part.numbers is not None else rows * columns <= WITH_NUMBERS
-        digits = _digits(part, every)
-        first = _texts(every[0], digits) if every and written else []
-        widest = [text for one in every for text in _texts(one, digits)] if first else []
-        tables[part.name] = Table((rows, columns), cell_size(part, widest, columns), first)
-        if every:
-            law = part.law or law_of(every)
-            if law not in LAWS:
-                raise FigureError(
-                    f"the matrix {part.name!r} has the law {law!r}: choose one of "
-                    f"{', '.join(LAWS)}."
-                )
-            largest = max(float(np.abs(one).max()) for one in every)
-            scale = part.scale or (1.0 if law == "weights" else largest) or 1.0
-            shown[part.name] = Cells(every[0], law, float(scale))
-    thick = {a.called: thickness(float(a.value), most) for a in arrows if a.value is not None}
-    return Description(parts, arrows, groups, tables, shown, thick)
-
-
-def thickness(value: float, most: float) -> float:
-    """How thick an arrow is that carries a value, in units."""
-    return 1.2 + 4.8 * min(1.0, abs(value) / most)
-
-
-def _digits(part: Matrix, every: Sequence[np.ndarray]) -> int:
-    """Digits after the point: none when all numbers are whole."""
-    if part.digits is not None:
-        return part.digits
-    return 0 if all(np.array_equal(one, np.round(one)) for one in every) else 2
-
-
-def _texts(values: np.ndarray, digits: int) -> list[str]:
-    rounded = np.round(values, digits) + 0.0  # no −0
-    return [f"{value:.{digits}f}".replace("-", "−") for value in rounded.ravel()]
-
-
-def _tables(parts: Sequence[Part], what: Description, values: list[Values]) -> dict[str, Any]:
-    """What the page needs to paint the cells again."""
-    return {
-        part.name: {
-            "values": np.round(values[0][part.name], 4).tolist(),
-            "law": what.values[part.name].law,
-            "scale": round(what.values[part.name].scale, 4),
-            "digits": _digits(part, [step[part.name] for step in values if part.name in step]),
-        }
-        for part in parts
-        if isinstance(part, Matrix) and part.name in what.values
-    }
-
-
 def _step(step: Step, place: int, drawing: Mapping[str, Any], values: Values) -> dict[str, Any]:
-    _refuse_unknown(f"step {place + 1} ({step.text[:40]!r})", step.lit, drawing)
+    refuse_unknown(f"step {place + 1} ({step.text[:40]!r})", step.lit, drawing)
     changed = {name: np.round(value, 4).tolist() for name, value in values.items()}
     return {"text": str(step.text), "lit": list(step.lit), "values": changed}
-
-
-def _refuse_unknown(who: str, names: Sequence[str], drawing: Mapping[str, Any]) -> None:
-    known = {*drawing["parts"], *drawing["arrows"], *drawing["groups"]}
-    for name in names:
-        if name not in known:
-            raise FigureError(
-                f"{who} lights {name!r}, which is no part, arrow or group: there are "
-                f"{', '.join(sorted(known))}."
-            )
 
 
 def _sheets(

@@ -47,7 +47,7 @@ def build_book(project: Project, chapter: str | None = None, *, force: bool = Fa
     shutil.rmtree(site, ignore_errors=True)
     shutil.copytree(html, site, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     _add_downloads(project, chapters, site)
-    write_search(site, [chapter.stem for chapter in chapters])
+    write_search(site, [*(chapter.stem for chapter in chapters), *other_pages(project)])
     vendored.write_heavy(site.glob("*.html"), site / "_static")
     slides = build_slides(project, chapter, executed=executed)
     shutil.copytree(slides.parent, site / "slides", dirs_exist_ok=True)
@@ -86,8 +86,7 @@ def assemble(
             tqdm.write(note)
         put(f"{chapter.stem}.ipynb", text_of(_plain(page)))
     put("index.md", landing_page(project, chapters, force=force))
-    others = sorted(page.stem for page in project.book.glob("*.md") if page.name not in NOT_COPIED)
-    put("_toc.yml", contents(chapters, others))
+    put("_toc.yml", contents(chapters, other_pages(project)))
     scripts = vendored.write_widgets(project, source / "style")
     put("_config.yml", configuration(project, chapters, scripts))
     vendored.copy_mathjax(source / "style" / "mathjax")
@@ -95,6 +94,11 @@ def assemble(
     put("style/fonts.css", vendored.fonts_style(project.build / "fonts"))
     put("style/fonts-LICENSE.txt", (project.build / "fonts" / "LICENSE").read_bytes())
     return wanted
+
+
+def other_pages(project: Project) -> list[str]:
+    """Pages that are no chapter: they come last."""
+    return sorted(page.stem for page in project.book.glob("*.md") if page.name not in NOT_COPIED)
 
 
 def contents(chapters: list[Chapter], others: Sequence[str] = ()) -> str:

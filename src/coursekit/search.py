@@ -6,18 +6,28 @@ works from a USB stick too.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString, PageElement
 
 SCRIPT = Path(__file__).parent / "templates" / "search" / "searchtools.js"
-# Not words of the course: code, what it prints, formulas, the state of figures, marks of the theme.
-SKIPPED = "pre, script, style, .cell_input, .math, a.headerlink, .course-buttons, button, svg"
+# Not words of the course: code, what it prints, the state of figures, marks of the theme.
+SKIPPED = "pre, script, style, .cell_input, a.headerlink, .course-buttons, button, svg"
 HINTS = "details:not(.deeper)"  # they would answer exercises
 FOLDS = "details.deeper[id]"  # *Dig deeper*: sections with a title of their own
+INLINE = {"a", "b", "bdi", "code", "em", "i", "span", "strong", "sub", "sup"}  # no gap beside them
+# How a short formula is said in a line of plain text; a longer one is an ellipsis.
+SIGNS = {
+    "alpha": "α", "tau": "τ", "theta": "θ", "beta": "β", "sigma": "σ", "lambda": "λ",
+    "cdot": "·", "times": "×", "top": "ᵀ", "le": "≤", "ge": "≥", "to": "→", "approx": "≈",
+    "infty": "∞", "dots": "…", "ldots": "…", "sqrt": "√", "softmax": "softmax",
+}  # fmt: skip
+LONGEST = 24  # letters of a formula that is shown
 
 
 def write_search(site: Path, pages: list[str]) -> None:
@@ -36,6 +46,8 @@ def sections(path: Path) -> Iterator[dict[str, Any]]:
         return
     for gone in article.select(f"{SKIPPED}, {HINTS}"):
         gone.decompose()
+    for formula in article.select(".math"):
+        formula.string = spoken(formula.get_text())
     heading = article.find("h1")
     name = _words(heading) if isinstance(heading, Tag) else path.stem
     for section in article.select(f"section, {FOLDS}"):
@@ -51,5 +63,24 @@ def sections(path: Path) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
+def spoken(tex: str) -> str:
+    """A formula as plain text, where that can be read; or else an ellipsis."""
+    text = re.sub(r"^\s*(\\[(\[])|(\\[)\]])\s*$", "", tex.strip())
+    text = re.sub(r"\\(?:mathbf|mathrm|text|operatorname)\b", "", text)
+    text = re.sub(r"([_^])\{([^{}]*[-+][^{}]*)\}", r"\1(\2)", text)
+    text = re.sub(r"\\([a-z]+)", lambda sign: SIGNS.get(sign[1], sign[0]), text)
+    text = re.sub(r"\\[,;!]", " ", text).replace("{", "").replace("}", "")
+    text = re.sub(r"\^\s*ᵀ", "ᵀ", text)
+    return "…" if "\\" in text or len(text) > LONGEST else " ".join(text.split())
+
+
 def _words(tag: Tag) -> str:
-    return " ".join(tag.get_text(" ").split())
+    return " ".join(_text(tag).split())
+
+
+def _text(node: PageElement) -> str:
+    """What a reader sees of it, with gaps beside everything that is not within a line."""
+    if not isinstance(node, Tag):
+        return str(node) if type(node) is NavigableString else ""  # comments are not
+    inside = "".join(map(_text, node.children))
+    return inside if node.name in INLINE else f" {inside} "

@@ -204,6 +204,7 @@ def test_an_author_hears_of_too_much_code_on_a_slide(chapters: list[Chapter]) ->
 PAGE = """<article class="bd-article"><section id="top">
 <h1>3 · Means<a class="headerlink">#</a></h1><p>Words <code>names</code>.</p>
 <section id="heat"><h2>Temperature</h2><p>Hot or cold.</p>
+<p>Wide: <span class="math">\\(d_{k}\\)</span>.</p><div class="math">\\[\\frac{a}{b}\\]</div>
 <div class="cell_input"><pre>secret = 1</pre></div><pre>printed</pre>
 <details><summary>Hint 1</summary>spoiler</details>
 <details class="deeper"><summary>Dig deeper</summary>more</details></section></section></article>"""
@@ -213,12 +214,27 @@ def test_search_knows_sections_and_no_code(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
     (tmp_path / "_static").mkdir()
     top, heat = search.sections(tmp_path / "page.html")
-    assert (top["title"], top["text"]) == ("3 · Means", "Words names .")
+    assert (top["title"], top["text"]) == ("3 · Means", "Words names.")
     assert (heat["page"], heat["id"], heat["chapter"]) == ("page.html", "heat", "3 · Means")
-    assert heat["text"] == "Hot or cold. Dig deeper more"
+    assert heat["text"] == "Hot or cold. Wide: d_k. … Dig deeper more"
     search.write_search(tmp_path, ["page"])
     assert (tmp_path / "searchindex.js").read_text().startswith("Search.setIndex([{")
     assert (tmp_path / "_static" / "searchtools.js").is_file()
+
+
+@pytest.mark.parametrize(
+    ("tex", "words"),
+    [
+        (r"\(\sqrt{d}\)", "√d"),
+        (r"\(Q\mathbf{K}^\top\)", "QKᵀ"),
+        (r"\((L,\,D)\)", "(L, D)"),
+        (r"\(x_{i+1} \le 2\)", "x_(i+1) ≤ 2"),
+        (r"\(\frac{1}{2}\)", "…"),
+        (r"\(a + b + c + d + e + f + g + h\)", "…"),
+    ],
+)
+def test_a_short_formula_is_said_in_plain_text(tex: str, words: str) -> None:
+    assert search.spoken(tex) == words
 
 
 def test_a_page_shows_no_bar_that_only_a_kernel_could_move() -> None:

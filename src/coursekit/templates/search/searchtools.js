@@ -45,13 +45,15 @@ const Search = (() => {
     const low = plain(text);
     const places = asked.map((word) => low.search(new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "u")));
     const first = places.find((at) => at >= 0) ?? 0;
-    const start = Math.max(0, first - AROUND);
-    const cut = text.slice(start, first + 2 * AROUND);
+    // Whole words: from the first that begins there, to the last that ends.
+    const start = first > AROUND ? text.indexOf(" ", first - AROUND) + 1 : 0;
+    const last = text.length > first + 2 * AROUND ? text.lastIndexOf(" ", first + 2 * AROUND) : text.length;
+    const cut = text.slice(start, last);
     const line = make("p");
     const marks = new RegExp(`(?<![\\p{L}\\p{N}])((?:${asked.join("|")})[\\p{L}\\p{N}]*)`, "giu");
     line.append(start ? "… " : "");
     for (const [place, part] of cut.split(marks).entries()) line.append(place % 2 ? make("mark", {}, part) : part);
-    line.append(start + cut.length < text.length ? " …" : "");
+    line.append(last < text.length ? " …" : "");
     return line;
   }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from attnlab import palette
@@ -69,6 +70,14 @@ def _colour(trace: dict[str, Any], ink: str) -> Any:
     return ink
 
 
+def _ramp(part: dict[str, Any]) -> Any:
+    """The ramp that a marker, a map or a surface names stop by stop, or that of weights."""
+    stops = part.get("colorscale")
+    if not isinstance(stops, list | tuple):
+        return "weights"
+    return LinearSegmentedColormap.from_list("given", [(at, colour) for at, colour in stops])
+
+
 def _points(ax: Any, trace: dict[str, Any], colour: Any) -> None:
     mode = trace.get("mode", "lines+markers" if len(trace.get("x", ())) < 20 else "lines")
     columns = [trace[axis] for axis in ("x", "y", "z") if axis in trace]
@@ -83,7 +92,7 @@ def _points(ax: Any, trace: dict[str, Any], colour: Any) -> None:
         size = trace.get("marker", {}).get("size", 8)
         area = np.square(np.asarray(size, dtype=float))
         mark = MARKS.get(trace.get("marker", {}).get("symbol"), "o")
-        ramp = None if one else "weights"
+        ramp = None if one else _ramp(trace.get("marker", {}))
         ax.scatter(*columns, s=area, c=colour, marker=mark, label=label, cmap=ramp)
     if "text" in mode and isinstance(trace.get("text"), list):
         step = max(1, len(trace["text"]) // MOST_WORDS)
@@ -98,7 +107,8 @@ def _bars(ax: Any, trace: dict[str, Any], colour: Any) -> None:
 
 
 def _map(ax: Any, trace: dict[str, Any], _: Any) -> None:
-    ax.imshow(np.asarray(trace["z"], dtype=float), cmap="weights", aspect="auto", origin="lower")
+    height = np.asarray(trace["z"], dtype=float)
+    ax.imshow(height, cmap=_ramp(trace), aspect="auto", origin="lower")
 
 
 def _surface(ax: Any, trace: dict[str, Any], _: Any) -> None:
@@ -107,7 +117,7 @@ def _surface(ax: Any, trace: dict[str, Any], _: Any) -> None:
     y = np.asarray(trace.get("y", np.arange(height.shape[0])), dtype=float)
     if x.ndim == 1:
         x, y = np.meshgrid(x, y)
-    ax.plot_surface(x, y, height, cmap="weights")
+    ax.plot_surface(x, y, height, cmap=_ramp(trace))
 
 
 _PAINT = {

@@ -14,7 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageColor
 
 from attnlab import figures, palette
 from attnlab.widgets import PlotlyFigure
@@ -128,3 +128,20 @@ def test_colours_of_ramps_are_the_palettes():
     scale = figures.colorscale("signed")
     assert [place for place, _ in scale] == pytest.approx(np.linspace(0, 1, 7))
     assert [stop for _, stop in scale] == palette.ramp("signed")
+
+
+def test_a_poster_has_the_ramp_that_was_named():
+    def hues(**given):
+        drawn = figures.interactive(
+            go.Figure(
+                go.Scatter(x=[0, 1], y=[0, 0], mode="markers", marker=dict(size=40, **given))
+            ),
+            alt="Two dots.",
+        )
+        png = Image.open(io.BytesIO(base64.b64decode(drawn.poster))).convert("RGB")
+        return {colour for _, colour in png.getcolors(100_000)}
+
+    scale = figures.colorscale("signed")
+    ends = {ImageColor.getrgb(scale[at][1]) for at in (0, -1)}
+    assert ends <= hues(color=[-1, 1], colorscale=scale)
+    assert not ends & hues(color=[-1, 1])  # no ramp is named: that of weights

@@ -108,7 +108,9 @@ function render(context) {
     ink.drawImage(small, 0, 0, wide, wide);
     ink.fillStyle = "rgba(0, 0, 0, 0.68)"; // what is not kept is dimmed
     now.kept.forEach((kept, i) => {
-      if (!kept) ink.fillRect((i % now.side) * cell, Math.floor(i / now.side) * cell, cell + 0.5, cell + 0.5);
+      const column = i % now.side, line = Math.floor(i / now.side); // whole pixels: no seams
+      const [x, y, right, below] = [column, line, column + 1, line + 1].map((at) => Math.round(at * cell));
+      if (!kept) ink.fillRect(x, y, right - x, below - y);
     });
     const top = now.map.reduce((a, b) => Math.max(a, b), 1e-9);
     const over = paintMap(map, now.map, now.side, now.side, wide, wide, figure.theme, (w) => weightPlace(w, top));

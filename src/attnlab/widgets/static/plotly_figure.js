@@ -7,6 +7,7 @@ import PALETTE from "./palette.json";
 const NEAR = "600px"; // how far below the screen a figure may be when plotly.js is asked for
 const TURN = Math.PI / 9;
 const EYE = { x: 1.4, y: 1.4, z: 1.1 };
+const CENTRE = { x: 0, y: 0, z: -0.2 }; // a cube's lowest corner and its numbers lie far below its middle
 const LOWEST = 256; // pixels
 const PATIENCE = 60_000; // milliseconds that a kernel may take
 
@@ -172,7 +173,7 @@ function render(context) {
     readout.textContent = words() || "Hover over a point, or choose one with the slider.";
     if (!plotly || gone || !(place.clientWidth > 0)) return;
     const layout = look(figure, chart.layout, place.clientWidth);
-    if (solid) layout.scene = { ...layout.scene, camera: { ...layout.scene.camera, eye: eye() } };
+    if (solid) layout.scene = { ...layout.scene, camera: { center: CENTRE, ...layout.scene.camera, eye: eye() } };
     const width = place.clientWidth, wish = figure.tall(width * model.get("shape"), place, 0);
     const height = Math.max(LOWEST, Math.round(wish));
     Object.assign(layout, { width, height, uirevision: 1 });

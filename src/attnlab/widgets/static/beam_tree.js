@@ -98,7 +98,7 @@ function render(context) {
   const scroll = make("div.al-b-scroll",
     { tabindex: 0, role: "region", "aria-label": "Search tree, scrolls sideways" }, picture);
   const status = make("div.al-b-status"), list = make("ol.al-b-endings"), greedy = make("div.al-b-greedy");
-  const more = make("div.al-b-more", { hidden: true }, "The tree is wider than its place: scroll it sideways ↔");
+  const more = make("div.al-b-more", { hidden: true }, "The tree is wider than its frame: scroll it sideways ↔");
   const sides = sideways(figure, scroll, { words: more });
   const legend = make("div.al-b-legend", {},
     "Each box: a word, and log p of the whole beginning up to it. Thick: kept. Double: a finished sentence. Dashed " +

@@ -106,7 +106,7 @@ function render(context) {
     place.replaceChildren(make("div.al-ch-tokens", {}, ...nodes));
     const letters = [...model.get("text").replace(/\s+/g, "")].length;
     words.textContent = now.count
-      ? `${now.count} tokens for ${letters} letters, ${nice(letters / now.count, 1)} letters a ` +
+      ? `${now.count} tokens for ${letters} letters, ${nice(letters / now.count, 1)} letters per ` +
         `token. ${WORD_START} marks the beginning of a word.`
       : "There is nothing to chop: type a text above.";
   }

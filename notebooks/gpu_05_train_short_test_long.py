@@ -199,7 +199,7 @@ for kind in KINDS:
 print(f"{spent():.0f} s")
 
 # %% [markdown]
-# A letter drawn uniformly from 128 costs 7 bits, and the frequencies alone are printed above: whatever is below *that* was learned from context. (One training each: on a GPU, change `seed(0)` and see what stays.)
+# A letter drawn uniformly from 128 costs 7 bits, and the frequencies alone are printed above: whatever is below *that* was learned from context. (One run each: on a GPU, change `seed(0)` and see what stays.)
 
 # %% tags=["held"]
 for kind, curve in curves.items():

@@ -164,6 +164,27 @@ def test_pictures_that_windows_do_not_divide_are_padded_and_cut():
     assert layer(torch.randn(1, 3, 2, 8)).shape == (1, 3, 2, 8)  # smaller than a window
 
 
+def test_the_layer_is_its_parts_forwards_and_backwards():
+    layer = WindowAttention(6, 2, 3, shift=2).double()
+    x = torch.randn(2, 6, 9, 6, dtype=torch.float64, requires_grad=True)
+    cut = partition(shift(x, 2), 3)
+    out = layer.attend(cut, mask=masks.shifted_window(6, 9, 3, 2), bias=layer.bias())
+    expected = shift(reverse(out, 6, 9), -2)
+    torch.testing.assert_close(layer(x), expected)
+    towards = torch.randn_like(expected)
+    grads = [torch.autograd.grad(y, x, towards)[0] for y in (layer(x), expected)]
+    torch.testing.assert_close(*grads)
+
+
+def test_a_first_look_in_inference_mode_does_not_spoil_training():
+    layer, x = WindowAttention(8, 2, 5, shift=3), torch.randn(1, 10, 15, 8)
+    windows._ways.cache_clear()
+    windows._shift_mask.cache_clear()
+    with torch.inference_mode():
+        layer(x)
+    layer(x).sum().backward()
+
+
 def test_errors_say_what_to_do():
     with pytest.raises(ValueError, match=r"6×7 picture does not divide into 3×3.*pad_to\(x, 3\)"):
         partition(torch.zeros(1, 6, 7, 2), 3)

@@ -11,6 +11,7 @@ B batch, R rows, C columns, M window side, W windows, E model width, H heads.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -121,16 +122,44 @@ class WindowAttention(nn.Module):
         by = 0 if min(rows, columns) <= self.window else self.shift
         x = pad_to(x, window)
         padded = x.shape[1:3]
-        windows = partition(shift(x, by), window)  # (B, W, M·M, E)
+        there, back = _ways(*padded, window, by, str(x.device))
+        windows = _Move.apply(x.flatten(1, 2), there, back).unflatten(1, (-1, window**2))
         mask = _shift_mask(*padded, window, by, str(x.device)) if by else None  # (W, 1, M·M, M·M)
-        windows = self.attend(windows, mask=mask, bias=self.bias(window))
-        x = shift(reverse(windows, *padded), -by)
+        windows = self.attend(windows, mask=mask, bias=self.bias(window))  # (B, W, M·M, E)
+        x = _Move.apply(windows.flatten(1, 2), back, there).unflatten(1, padded)
         return x[:, :rows, :columns]
 
 
+class _Move(torch.autograd.Function):
+    """Tokens (B, L, E) in another order: one copy, where a roll and a cut would make three.
+
+    The gradient goes the way back.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, there: Tensor, back: Tensor) -> Tensor:
+        ctx.save_for_backward(there, back)
+        return x.index_select(1, there)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        there, back = ctx.saved_tensors
+        return _Move.apply(grad, back, there), None, None
+
+
+# Made once for each size of picture. Not as inference tensors: no training could use those later.
 @lru_cache(maxsize=64)
+@torch.inference_mode(False)
+def _ways(rows: int, columns: int, window: int, by: int, device: str) -> tuple[Tensor, Tensor]:
+    """Where each token of `partition(shift(x, by), window)` comes from, and the way back."""
+    number = torch.arange(rows * columns, device=device).view(1, rows, columns, 1)
+    there = partition(shift(number, by), window).flatten()
+    return there, there.argsort()
+
+
+@lru_cache(maxsize=64)
+@torch.inference_mode(False)
 def _shift_mask(rows: int, columns: int, window: int, by: int, device: str) -> Tensor:
-    """The same for every picture of a size, so it is made once."""
     return shifted_window(rows, columns, window, by).dense(device)
 
 

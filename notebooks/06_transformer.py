@@ -84,7 +84,7 @@ machine(
 )
 
 # %% [markdown] tags=["notes"]
-# Let the room name the boxes it knows: attention, heads inside, places. New are LN, +, FFN, the generator, and that there are two stacks. We come back to this picture all the time.
+# Let the room name the boxes it knows: attention, heads inside, positions. New are LN, +, FFN, the generator, and that there are two stacks. We come back to this picture all the time.
 
 # %% [markdown]
 # At the end you can
@@ -597,7 +597,7 @@ machine(
 )
 
 # %% [markdown]
-# In training, **dropout** sets a random share $p$ of numbers to 0 and multiplies the others by $1/(1-p)$, so that the mean stays ([Srivastava et al. 2014](https://jmlr.org/papers/v15/srivastava14a.html)). The paper does it with $p = 0.1$ to what each sublayer says, before it is added, and to the embeddings with their places; later settings of [its code](https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/models/transformer.py) (`transformer_base_v2`) do it to the attention weights as well.
+# In training, **dropout** sets a random share $p$ of numbers to 0 and multiplies the others by $1/(1-p)$, so that the mean stays ([Srivastava et al. 2014](https://jmlr.org/papers/v15/srivastava14a.html)). The paper does it with $p = 0.1$ to what each sublayer says, before it is added, and to the embeddings with their positions; later settings of [its code](https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/models/transformer.py) (`transformer_base_v2`) do it to the attention weights as well.
 
 
 # %%

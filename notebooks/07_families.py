@@ -231,7 +231,7 @@ assert mean_of(scratch)[-1] >= 85, scratch
 # | encoder-only, BERT | $-\sum_{t \in \text{holes}} \log p(x_t \mid \tilde x)$ | all of $(L, L)$ | describe a text |
 # | encoder–decoder, T5 | $-\sum_t \log p(y_t \mid y_{<t}, \tilde x)$ | all of $(S, S)$; triangle $(T, T)$ and all of $(T, S)$ | turn one text into another |
 #
-# $x$: the text, $\tilde x$: the text with parts hidden, $y$: what was hidden. Each $p$ is a softmax over $V$ words at one place. The blocks are those of chapter 6, all of them.
+# $x$: the text, $\tilde x$: the text with parts hidden, $y$: what was hidden. Each $p$ is a softmax over $V$ words at one position. The blocks are those of chapter 6, all of them.
 
 
 # %%
@@ -304,7 +304,7 @@ print("decoder writes:", *told_by_decoder)
 # | | reads | must say |
 # |---|---|---|
 # | GPT | the old cat sat | the next word, everywhere |
-# | BERT | the old [MASK] sat | *cat*, and at 15 % of the places only |
+# | BERT | the old [MASK] sat | *cat*, and at 15 % of the positions only |
 # | T5 | the X sat on | X old cat Y |
 
 # %% [markdown]
@@ -419,7 +419,7 @@ assert 0.25 < share < 0.4
 assert smaller > flops
 
 # %% [markdown]
-# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run cost. (The report's own count is 6.31 · 10²³ operations. It includes what was computed twice to save memory, which $6ND$ leaves out; so does our share. We checked chips, hours and this count in a [summary of the report](https://ai-papers.xuzou.cn/papers/gopher_2021), not in the report itself.) And it is one run: what was tried before it is not in the bill.
+# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run cost. (The report's own count is 6.31 · 10²³ operations. It includes what was computed twice to save memory, which $6ND$ leaves out; so does our share. We checked these three in a [summary of the report](https://ai-papers.xuzou.cn/papers/gopher_2021), and the chips and hours in one more list that quotes its page 103, not in the report itself.) And it is one run: what was tried before it is not in the bill.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -442,7 +442,7 @@ with torch.no_grad():
     gpt_loss = gpt.loss(shakespeare.held_out(64)).item()
 
 # %% [markdown]
-# That `causal` is nothing but our triangle, and that the loss is the mean over all places, can be checked on any text:
+# That `causal` is nothing but our triangle, and that the loss is the mean over all positions, can be checked on any text:
 
 # %%
 text = torch.tensor([letters.encode("To be, or not to be")])  # (1, L)
@@ -692,7 +692,7 @@ for prefix in ("translate:", "summarise:", "negated?"):
 assert min(exact.values()) >= 0.5, exact
 
 # %% [markdown]
-# One set of weights, three jobs. Swap the prefix, and the same sentence gets another answer. Translating is the hardest of the three here, and had only a third of the lessons. (One seed.)
+# One set of weights, three jobs. Swap the prefix, and the same sentence gets another answer. Each had a third of the lessons; translating is the hardest of the three here. (One seed.)
 #
 # ### From word vectors to contextual vectors
 #
@@ -910,8 +910,8 @@ assert in_context.LETTERS == 6
 #
 # Take the simplest text in which looking up pays: random tokens, then the same again. A model that finds where the present token stood before knows what comes next. It takes **two heads in a row** ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895)):
 #
-# 1. a *previous-token head* (chapter 5) writes into each place which token stood before it;
-# 2. an *induction head* asks for places whose note equals the present token, and copies what stands there.
+# 1. a *previous-token head* (chapter 5) writes into each position which token stood before it;
+# 2. an *induction head* asks for positions whose note equals the present token, and copies what stands there.
 #
 # The score of a head: its mean weight on the token *after* the last time. We train models of attention alone, without networks. **Guess first:** what can a single layer do?
 
@@ -963,7 +963,7 @@ figures.show(
 )
 
 # %% [markdown] tags=["notes"]
-# Fourteen letters, then the same again. Left, a head of layer 0 weighs the letter before. Right, the stripe thirteen places back is the induction head. Why thirteen and not fourteen? It wants the letter *after* the last time. The page has all eight heads to click through.
+# Fourteen letters, then the same again. Left, a head of layer 0 weighs the letter before. Right, the stripe thirteen positions back is the induction head. Why thirteen and not fourteen? It wants the letter *after* the last time. The page has all eight heads to click through.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 fig, (left, right_) = plt.subplots(1, 2, figsize=(8, 3.1))
@@ -1011,7 +1011,7 @@ for run in recorded["induction"]:
     )
 
 # %% [markdown]
-# With one layer of attention a key holds its own token and place, not the token before it: nobody has written it down, and in our three runs no head found another way. Two layers found the trick in all three, and within few steps. In exercise 7.4 you set the two heads by hand.
+# With one layer of attention a key holds its own token and position, not the token before it: nobody has written it down, and in our three runs no head found another way. Two layers found the trick in all three, and within few steps. In exercise 7.4 you set the two heads by hand.
 #
 # ### Scaling: predict before you pay
 #
@@ -1302,7 +1302,7 @@ Chopper(
 # Time runs to the right. Patch 16: a token is a piece of a note. Patch 64: four tokens for four seconds.
 
 # %% [markdown]
-# Three sentences on speech. *CTC* ([Graves et al. 2006](https://www.cs.toronto.edu/~graves/icml_2006.pdf)) lets a model say a letter or nothing at every frame and adds up all ways of saying the same text, so nobody has to mark where a letter begins. *Conformer* ([Gulati et al. 2020](https://arxiv.org/abs/2005.08100)) puts a convolution after attention in each block: neighbours by convolution, distant places by attention. *Whisper* is an encoder–decoder as in chapter 6 on a spectrogram, trained on 680,000 hours of sound with its text.
+# Three sentences on speech. *CTC* ([Graves et al. 2006](https://www.cs.toronto.edu/~graves/icml_2006.pdf)) lets a model say a letter or nothing at every frame and adds up all ways of saying the same text, so nobody has to mark where a letter begins. *Conformer* ([Gulati et al. 2020](https://arxiv.org/abs/2005.08100)) puts a convolution after attention in each block: neighbours by convolution, distant frames by attention. *Whisper* is an encoder–decoder as in chapter 6 on a spectrogram, trained on 680,000 hours of sound with its text.
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -1410,7 +1410,7 @@ assert curves["with top-p 0.8"][5][0] > plain_[5][0]
 #
 # ### "Bigger is always better"
 #
-# With the same number of letters, larger was better above, but for one pair of neighbours within their spread. But compute is what one pays. Give every size the same $C = 6ND$: the large ones read less. **Guess first:** which of our sizes wins?
+# With the same number of letters, larger was better above, but for one pair of neighbours within their spread. What one pays for is compute. Give every size the same $C = 6ND$: the large ones read less. **Guess first:** which of our sizes wins?
 
 # %% tags=["slide", "hide-input"]
 fig, ax = plt.subplots(figsize=(8, 3.2))
@@ -1688,7 +1688,7 @@ def my_perplexity(logits, target):
 # What does the buggy version ask of the model where a short text has already ended?
 
 # %% [markdown] tags=["hint"] exercise="07.6"
-# `right[target != 0]` picks the real places, of all texts together. One mean over them, then the exponential.
+# `right[target != 0]` picks the real positions, of all texts together. One mean over them, then the exponential.
 
 
 # %% tags=["solution"] exercise="07.6"
@@ -1733,7 +1733,7 @@ check("07.6", my_perplexity)
 # |---|---|---|---|
 # | reads | $(L)$ | $(L)$ with holes | $(S)$ with sentinels, $(T)$ |
 # | mask | triangle $(L, L)$ | full $(L, L)$ | full $(S, S)$, triangle $(T, T)$, full $(T, S)$ |
-# | asked per text | all $L$ places | 15 % of them | all $T$ places |
+# | asked per text | $L - 1$ positions | 15 % of them | all $T$ positions |
 # | parameters of $n$ blocks | $12\,nE^2$ | $12\,nE^2$ | $12\,nE^2 + 16\,nE^2$ |
 # | writes on | yes | no | yes |
 # | training | $6ND$ | $6ND$ | $6ND$, each half on its own tokens |

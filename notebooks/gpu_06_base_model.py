@@ -89,7 +89,7 @@ print(f"{size_in_millions:.2f} million parameters")
 # %% [markdown]
 # ## Faster: half the bits, and compiled
 #
-# **Mixed precision** computes products in 16 bits and keeps the weights in 32. The loss is taken in 32 bits: a softmax over thousands of words needs them. bfloat16 has the range of float32 and needs no loss scaling; float16, all that older cards
+# **Mixed precision** computes products in 16 bits and keeps the weights in 32. The loss is taken in 32 bits: a softmax over thousands of words is safer with them. bfloat16 has the range of float32 and needs no loss scaling; float16, all that older cards
 # have, does not: small gradients become 0 (try `torch.tensor(1e-8).half()`). A `GradScaler` multiplies the loss before the backward pass and divides the gradients after it. You build its step below.
 #
 # `torch.compile` fuses many small operations into few. It takes a while at the first call, and again when a shape is new. On a CPU that while is minutes, so this notebook compiles on a GPU only. **Guess first:** how much does each of the two bring on your device?
@@ -224,7 +224,7 @@ def my_top_p(probabilities, p):
 
 
 # %% [markdown] tags=["hint"] exercise="06.6"
-# `probabilities.sort(dim=-1, descending=True)` gives values and places. `cumsum` counts a word itself; what stands *ahead* of it is `cumsum − values`.
+# `probabilities.sort(dim=-1, descending=True)` gives the values and where they stood. `cumsum` counts a word itself; what stands *ahead* of it is `cumsum − values`.
 
 # %% [markdown] tags=["hint"] exercise="06.6"
 # A word stays while less than $p$ is ahead of it. `torch.zeros_like(x).scatter(-1, order, values)` puts sorted values back where they came from.
@@ -356,7 +356,7 @@ check("06.9", my_smoothed_losses)
 # 1. Train with `norm="post"` and `schedule=training.constant`. What does the loss do without the warm-up? Then the same with `norm="pre"`.
 # 2. Set `label_smoothing` to 0. The training loss falls lower. Does BLEU follow?
 # 3. Let the batch grow until the memory is full (`torch.cuda.max_memory_allocated()`), with and without mixed precision. What grows with the batch, and what does not?
-# 4. With `fra.txt`: look at ten translations that are wrong. How many of them are other good translations? That is why BLEU on real data stays far from 100.
+# 4. With `fra.txt`: look at ten translations that are wrong. How many of them are other good translations? That is one reason why BLEU on real data stays far from 100.
 #
 # <details><summary>Hint for 1</summary>
 #

@@ -194,6 +194,13 @@ def _tiled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return _plain(q, k.repeat(share, 1, 1), v.repeat(share, 1, 1), mask)
 
 
+def _half_tiled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, keys: bool) -> Tensor:
+    share = q.shape[0] // k.shape[0]
+    one, other = k.repeat_interleave(share, 0), v.repeat_interleave(share, 0)
+    return _plain(q, k.repeat(share, 1, 1) if keys else one,
+                  other if keys else v.repeat(share, 1, 1), mask)  # fmt: skip
+
+
 def _everything(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return _plain(q, k, v, torch.ones_like(mask))
 
@@ -209,6 +216,10 @@ TILED = (
     "The heads of keys and values are repeated in the wrong order: 0 1 0 1. Neighbouring heads of "
     "queries share one, 0 0 1 1: `repeat_interleave`, not `repeat`."
 )
+HALF_TILED = (
+    "Keys and values are repeated in different orders, 0 0 1 1 and 0 1 0 1: a head reads the "
+    "values of another. Both are 0 0 1 1."
+)
 UNMASKED = "The mask is not used: what is False must have weight 0."
 ATTENTION = [
     (SCALE, lambda q, k, v, mask: _plain(q, k, v, mask, scale=1.0)),
@@ -221,8 +232,18 @@ ATTENTION = [
         "only its own D numbers.",
         lambda q, k, v, mask: _plain(q, k, v, mask, scale=(q.shape[0] * q.shape[-1]) ** -0.5),
     ),
+    (
+        "The scores are divided by the root of the number of keys. It is D, the width of a head.",
+        lambda q, k, v, mask: _plain(q, k, v, mask, scale=k.shape[-2] ** -0.5),
+    ),
     (TILED, _tiled),
+    (HALF_TILED, lambda q, k, v, mask: _half_tiled(q, k, v, mask, keys=False)),
+    (HALF_TILED, lambda q, k, v, mask: _half_tiled(q, k, v, mask, keys=True)),
     (UNMASKED, _everything),
+    (
+        "A causal mask of your own was used, not the one that is given.",
+        lambda q, k, v, mask: _plain(q, k, v, torch.ones_like(mask).tril()),
+    ),
     (
         "The mask is the wrong way round: True means may attend.",
         lambda q, k, v, mask: _plain(q, k, v, ~mask),
@@ -317,6 +338,12 @@ def _cut(probabilities: Tensor, top_p: float, *, renormalise: bool = True, more:
     return kept / kept.sum() if renormalise else kept
 
 
+def _cut_early(probabilities: Tensor, top_p: float) -> Tensor:
+    ranked, order = probabilities.sort(descending=True, stable=True)
+    kept = torch.zeros_like(ranked).scatter(0, order, ranked * (ranked.cumsum(-1) <= top_p))
+    return kept / kept.sum().clamp(min=1e-9)
+
+
 def _cut_first(logits: Tensor, temperature: float, top_p: float) -> Tensor:
     kept = _cut(logits.softmax(-1), top_p) > 0
     return (logits / temperature).masked_fill(~kept, -torch.inf).softmax(-1)
@@ -343,6 +370,11 @@ SHARES = [
         lambda logits, temperature, top_p: _cut(
             (logits / temperature).softmax(-1), top_p, more=-1
         ).nan_to_num(0.0),
+    ),
+    (
+        "One token too few is kept. The one that crosses top_p stays: the kept ones add up to at "
+        "least top_p.",
+        lambda logits, temperature, top_p: _cut_early((logits / temperature).softmax(-1), top_p),
     ),
     (
         "top_p was applied before the temperature. The sum counts the probabilities that are "

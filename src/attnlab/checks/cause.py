@@ -20,6 +20,7 @@ from attnlab.checks.arguments import argument_names, tensor_of
 from attnlab.checks.compare import close, is_number, kind
 from attnlab.checks.explain import words_of
 from attnlab.checks.look import ONES, SWAPPED, about_shapes
+from attnlab.checks.quoted import bears_out
 from attnlab.checks.repair import Repair, repair
 from attnlab.checks.state import Unguarded
 
@@ -57,7 +58,7 @@ def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
     more = _asked(answer, inputs)
     known = [*reversed(calls), *more]
     enough = len(more) >= min(ENOUGH, len(inputs))
-    words = (_accuse(exercise, known) if enough else "") or _dice(answer)
+    words = (_accuse(exercise, answer, known) if enough else "") or _dice(answer)
     if words:
         return words, None
     flags = [
@@ -85,7 +86,7 @@ def agreed(exercise: Exercise, answer: Answer, likely: str) -> str:
     return likely
 
 
-def _accuse(exercise: Exercise, known: list[Call]) -> str:
+def _accuse(exercise: Exercise, answer: Answer, known: list[Call]) -> str:
     """The words of the suspect, or of the slip, that did the same in all these calls."""
     raises = known[0].error is not None  # by that, one slip can hardly be told from another
     if not raises and not _comparable(known[0].seen):
@@ -95,9 +96,10 @@ def _accuse(exercise: Exercise, known: list[Call]) -> str:
             return words
     if raises or (len(known) > 1 and all(_equal(known[0].seen, call.seen) for call in known[1:])):
         return ""  # the same for every input: many a slip does that now and then
-    started = time.thread_time()
+    started, plain = time.thread_time(), exercise.plain()
     for count, (words, slip) in enumerate(exercise.slips()):
-        if all(_same_doing(slip, call) for call in known):
+        same = all(_same_doing(slip, call) for call in known)
+        if same and bears_out(answer.function, plain, words):
             return words
         if count % 8 == 7 and time.thread_time() - started > LOOKING:
             break

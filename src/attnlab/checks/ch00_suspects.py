@@ -168,6 +168,11 @@ def _out_everywhere(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tens
     return _named(_scores(given, table).index_fill(1, given.flatten(), -torch.inf), words)
 
 
+def _out_of_the_first(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
+    given = _given(puzzles, words)
+    return _named(_scores(given, table).index_fill(1, given[0], -torch.inf), words)
+
+
 def _out_of_the_list(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
     """The same with lists: where no word is left, `max` raises."""
     given = _given(puzzles, words)
@@ -215,6 +220,11 @@ ANALOGY: Suspects = [
         "You left out the words of all puzzles. A word that is given in one may be the answer of "
         "another: each row of the scores leaves out its own three.",
         _out_everywhere,
+    ),
+    (
+        "The words of the first puzzle are left out of all rows. Each row of the scores leaves out "
+        "its own three.",
+        _out_of_the_first,
     ),
     (
         "A given word has score 0 here, and where all others are negative, 0 wins. Set it to "

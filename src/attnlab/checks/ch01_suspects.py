@@ -170,7 +170,16 @@ def log_p(logits: Tensor, target: Tensor) -> Tensor:
     return (word_log_p(logits, target) * (target != PAD)).sum(-1)
 
 
+def _by_bare_exp(logits: Tensor, target: Tensor) -> Tensor:
+    share = logits.exp() / logits.exp().sum(-1, keepdim=True)
+    return (share.gather(-1, target[..., None])[..., 0].log() * (target != PAD)).sum(-1)
+
+
 LOG_P: Suspects = [
+    (
+        "In float32 exp(89) is inf, and log(0) is −inf. `log_softmax` avoids both.",
+        _by_bare_exp,
+    ),
     (
         "The padding counts, too. A place where the target is 0 is no word: leave it out of the "
         "sum.",
@@ -216,6 +225,13 @@ LOG_P: Suspects = [
     (
         "There is one number for each word. Add them up along the sentence.",
         lambda logits, target: word_log_p(logits, target) * (target != PAD),
+    ),
+    (
+        "`squeeze()` drops every axis of size 1, that of a sentence of one word as well. Say which "
+        "one: `squeeze(-1)`.",
+        lambda logits, target: (
+            logits.log_softmax(-1).gather(-1, target[..., None]).squeeze() * (target != PAD)
+        ).sum(-1),
     ),
     (
         "The product of so many small numbers is 0 in float32, and log 0 is −inf. Take "
@@ -434,6 +450,22 @@ TEACHER: Suspects = [
     (
         "Begin and end mark have changed places: 1 begins, 2 ends.",
         lambda target: (_beside(target, first=EOS), _ended(target, mark=BOS)),
+    ),
+    (
+        "What is read begins with the end mark, 2. The begin mark is 1.",
+        lambda target: (_beside(target, first=EOS), _ended(target)),
+    ),
+    (
+        "The end mark is read as well. Only `say` has it: nothing is said after it, so nothing has "
+        "to be read there.",
+        lambda target: (_beside(_ended(target)[:, :-1], first=BOS), _ended(target)),
+    ),
+    (
+        "A short sentence has two end marks: the one after the padding is still there.",
+        lambda target: (
+            _beside(target, first=BOS),
+            _ended(target).maximum(_beside(torch.zeros_like(target), last=EOS)),
+        ),
     ),
     (
         "Every place of padding has become an end mark: a sentence ends once.",

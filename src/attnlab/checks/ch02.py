@@ -247,6 +247,10 @@ def the_weighted_sum_of_candidates_is_the_last_state(answer: Answer) -> None:
 @gru_weights.property
 def and_every_weight_is_right(answer: Answer) -> None:
     answer.must_match(gates(6, 2, seed=2))
+    answer.must_match(
+        0.97 + 0.03 * gates(40, 2),
+        likely="Of 40 steps with gates near 1 even the first one counts.",
+    )
 
 
 @gru_weights.property

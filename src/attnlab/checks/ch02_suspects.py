@@ -5,6 +5,8 @@ The right answers are here as well, since most mistakes are one of them with a s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -380,11 +382,22 @@ def padded(e: Tensor, h: Tensor, real: Tensor) -> Tensor:
     return softmax(e, real.unsqueeze(-2)) @ h
 
 
+def _filled(low: float) -> Callable[..., Tensor]:
+    return lambda e, h, real: softmax(e.masked_fill(~real.unsqueeze(-2), low)) @ h
+
+
 PADDED: Suspects = [
     (
         "The padding is hidden after the softmax, when it has taken its share already: the weights "
         "of a short sentence add up to less than 1.",
         lambda e, h, real: (softmax(e) * real.unsqueeze(-2)) @ h,
+    ),
+    (
+        "Dividing by the number of real words does not make the weights add up to 1: what is left "
+        "of them is no mean. Give the padding the score −inf before the softmax.",
+        lambda e, h, real: (
+            (softmax(e) * real.unsqueeze(-2) / real.sum(-1)[:, None, None].clamp(1)) @ h
+        ),
     ),
     (
         "The padding still takes part: `real` has no effect.",
@@ -403,4 +416,17 @@ PADDED: Suspects = [
         "The softmax runs over the target words. It shares out 1 among the source words.",
         lambda e, h, real: torch.softmax(e, -2) * real.unsqueeze(-2) @ h,
     ),
+]
+PADDED = again(
+    PADDED,
+    "what is left of them is no mean",
+    lambda e, h, real: softmax(e) * real.unsqueeze(-2) / real.sum(-1)[:, None, None] @ h,
+)
+PADDED += [
+    (
+        f"A score of {low} is low, but the padding takes a share all the same: a real score may be "
+        "lower still. Only −inf takes none.",
+        _filled(low),
+    )
+    for low in (-1, -10, -100)
 ]

@@ -161,7 +161,8 @@ def must_look_back(answer: Answer, n: int) -> Tensor:
     if bool((ahead == ahead[0]).all()):
         raise Mistake(
             f"With n = {n} every day looks mostly at {_offset(int(ahead[0]), n)}.",
-            _turn(int(ahead[0]), n),
+            _turn(int(ahead[0]), n, symmetric),
+            sure=int(ahead[0]) == 0,
         )
     # Where two days score alike, rounding decides: such a day is not held against the answer.
     clear = table.max(-1).values > table[days, (days - 1) % n] + 1e-3
@@ -187,9 +188,10 @@ def _offset(ahead: int, n: int) -> str:
     return f"the day {n - ahead} days back, expected 1 day back"
 
 
-def _turn(ahead: int, n: int) -> str:
+def _turn(ahead: int, n: int, symmetric: bool) -> str:
     if ahead == 0:
-        return "Its query points where its key does. Turn one of them."
+        turned = "Queries and keys are turned alike, or not at all: its" if symmetric else "Its"
+        return f"{turned} query points where its key does. Turn one of them."
     if ahead == 1:
         return "The turn goes the wrong way: transpose the rotation, or turn the keys instead."
     return "The turn between queries and keys should be one step in all, 2π/n radians, backwards."

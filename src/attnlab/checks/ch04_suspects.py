@@ -190,6 +190,11 @@ PREVIOUS: Suspects = [
         lambda a: (a.diagonal(-1, -2, -1).sum(-1) + a[..., 0, -1]) / a.shape[-1],
     ),
     (
+        "`diagonal` took the first two axes. A head's map lies in the last two: say so with `dim1` "
+        "and `dim2`.",
+        lambda a: a.diagonal(-1).mean(-1),
+    ),
+    (
         "The sum is divided by L, but only L − 1 tokens have a previous one.",
         lambda a: a.diagonal(-1, -2, -1).sum(-1) / a.shape[-1],
     ),

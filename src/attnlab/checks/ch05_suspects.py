@@ -278,6 +278,16 @@ CACHED: Suspects = [
         lambda q, k: _scores(q, k, len(k) - len(q) + 1),
     ),
     (
+        "Every query is put at position S − 1, or the first of them: that is where the *last* one "
+        "stands. The first of L stands at S − L.",
+        lambda q, k: _scores(q, k, len(k) - 1),
+    ),
+    (
+        "The keys stand later than the queries here, by S − L. It is the other way round: the "
+        "queries are the newest.",
+        lambda q, k: _scores(q, k, len(q) - len(k)),
+    ),
+    (
         "The scores are not divided by √D.",
         lambda q, k: cached(q, k) * q.shape[-1] ** 0.5,
     ),

@@ -79,7 +79,7 @@ MASK: Suspects = [
         lambda lengths, size: whole(past(size) & real(lengths, size).mT, lengths, size),
     ),
     (
-        "One real word too many is seen: places count from 0, so key j is real if j < length.",
+        "One real word too many is seen: positions count from 0, so key j is real if j < length.",
         lambda lengths, size: whole(past(size) & real(lengths + 1, size), lengths, size),
     ),
 ]
@@ -275,6 +275,12 @@ def planted(
     return block
 
 
+def _said(onto: Tensor, x: Tensor, w: Tensor) -> Tensor:
+    """What attention says about the stream x, added to something."""
+    h = norm(x)
+    return onto + attend(h, h, w)
+
+
 COLUMNS = (
     "Bug: the softmax runs over the queries (axis −2), so a word's weights do not add up to 1. "
     "Each query shares out its attention over the keys, axis −1."
@@ -283,14 +289,25 @@ LOST = (
     "Bug: the stream is lost. The last line adds to the normed h; the residual connection adds "
     "to x itself."
 )
-CUT = (
-    "Bug: `.detach()` cuts the gradient: the values are right, but no gradient reaches W_Q, W_K "
-    "and W_V, and they never learn."
-)
+CUT = {  # how many of W_Q, W_K, W_V have no gradient
+    3: "Bug: `.detach()` cuts the gradient: the values are right, but no gradient reaches W_Q, W_K "
+    "and W_V, and they never learn.",
+    2: "Bug: `.detach()` cuts the gradient inside the weights: no gradient reaches W_Q and W_K, "
+    "and they never learn.",
+    1: "Bug: `.detach()` cuts the gradient: one of W_Q, W_K and W_V has none and never learns.",
+}
 MENDED: Suspects = [
     (COLUMNS, planted(columns=True)),
     (f"{COLUMNS} And one more is left.", planted(columns=True, lost=True)),
     (LOST, planted(lost=True)),
+    (
+        "What the network reads is not normalised: the second `layer_norm` is missing.",
+        lambda x, w, w1, w2: (lambda y: y + think(y, w1, w2))(_said(x, x, w)),
+    ),
+    (
+        "What attention says is added to the normed h: it belongs to the stream, x.",
+        lambda x, w, w1, w2: (lambda y: y + think(norm(y), w1, w2))(_said(norm(x), x, w)),
+    ),
 ]
 
 # 06.5

@@ -88,6 +88,8 @@ def all_of_the_probability(answer: Answer) -> None:
     answer.must_match(
         torch.tensor([0.5, 0.25, 0.125, 0.125]), 1.0, likely="With p = 1 every word is needed."
     )
+    rare = torch.tensor([0.5, 0.25, 0.24995, 0.00005])
+    answer.must_match(rare, 1.0, likely="With p = 1 every word is needed, a rare one, too.")
     many = numbers(1000, seed=3).softmax(-1)
     kept = answer(many, 1.0).float()
     if not torch.allclose(kept, many, atol=0.002) or not close(kept.sum(), torch.tensor(1.0)):

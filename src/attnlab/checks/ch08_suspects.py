@@ -69,6 +69,13 @@ def _flat(x: Tensor) -> Tensor:
 
 UNPATCHIFY: Suspects = [
     (
+        "The channels were taken for the last axis of a patch. A token holds channel, row, column, "
+        "in this order.",
+        lambda x, p, r: _flat(
+            x.unflatten(1, (r, -1)).unflatten(3, (p, p, -1)).permute(0, 5, 1, 3, 2, 4)
+        ),
+    ),
+    (
         "The numbers were poured into the picture in the order they lie in memory. Name all six "
         "axes first, then move them.",
         lambda x, p, r: x.reshape(len(x), x.shape[2] // p**2, r * p, -1),
@@ -80,6 +87,19 @@ UNPATCHIFY: Suspects = [
     (
         "`rows` was taken for the number of columns: patches are numbered row after row.",
         lambda x, p, r: unpatchify(x, p, x.shape[1] // r),
+    ),
+    (
+        "As many columns as rows were taken for granted: the number of columns is that of the "
+        "tokens, divided by `rows`.",
+        lambda x, p, r: _flat(
+            x.unflatten(1, (r, r)).unflatten(3, (-1, p, p)).permute(0, 3, 1, 4, 2, 5)
+        ),
+    ),
+    (
+        "Three channels were taken for granted. How many there are, the width of a token tells.",
+        lambda x, p, r: _flat(
+            x.unflatten(1, (r, -1)).unflatten(3, (3, p, p)).permute(0, 3, 1, 4, 2, 5)
+        ),
     ),
     (
         "The patches went down the columns: token 1 is to the right of token 0, not below it.",

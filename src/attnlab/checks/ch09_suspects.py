@@ -153,6 +153,8 @@ INDEX: Suspects = [
      lambda m: _index(m, 2 * m, m - 1)),
     ("Offsets are negative at first: add M − 1 to both, so that they begin at 0.",
      lambda m: _index(m, 2 * m - 1, 0)),
+    ("M was added to both. Offsets begin at −(M − 1): add M − 1, so that they begin at 0.",
+     lambda m: _index(m, 2 * m - 1, m)),
     ("Rows and columns are exchanged: the row offset is the one that is multiplied.",
      lambda m: (_parts(m)[1] + m - 1) * (2 * m - 1) + _parts(m)[0] + m - 1),
     ("The row offset is not multiplied: (1, 0) and (0, 1) get the same entry.",

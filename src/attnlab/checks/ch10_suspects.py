@@ -188,6 +188,10 @@ def soap_step(
     return w - lr * left @ direction @ right.mT
 
 
+def _own_size(inside: Tensor) -> Tensor:
+    return inside / (inside.square().sqrt() + EPS)
+
+
 SOAP: Suspects = [
     (
         "This is Adam's step: the gradient was divided along the axes of W. Turn it first: "
@@ -211,6 +215,13 @@ SOAP: Suspects = [
         "The root is missing: divide by the root of `square`.",
         lambda w, g, left, right, square, lr: (
             w - lr * left @ (left.mT @ g @ right / (square + EPS)) @ right.mT
+        ),
+    ),
+    (
+        "The gradient was divided by its own size, so that only signs are left. Divide by the root "
+        "of `square`, the running mean.",
+        lambda w, g, left, right, square, lr: (
+            w - lr * left @ _own_size(left.mT @ g @ right) @ right.mT
         ),
     ),
     (

@@ -170,7 +170,7 @@ class Exercise:
             mistake = self._run(answer, verdict)
             if mistake is not None:
                 draft(values())
-                cause = self._cause_or_nothing(answer)
+                cause = "" if mistake.sure else self._cause_or_nothing(answer)
                 likely = mistake.likely
                 if not cause:
                     likely = self._agreed(answer, likely) or unused(answer.function)

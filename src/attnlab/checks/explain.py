@@ -21,10 +21,11 @@ class Mistake(Exception):  # noqa: N818 - it is what the learner made, not an er
 
     picture: dict[str, Any] | None = None  # what picture.py draws of it
 
-    def __init__(self, seen: str, likely: str = "") -> None:
+    def __init__(self, seen: str, likely: str = "", sure: bool = False) -> None:
         super().__init__(seen, likely)
         self.seen = seen
         self.likely = likely
+        self.sure = sure  # the likely cause is the cause: no other is looked for
 
 
 class Unfinished(Mistake):

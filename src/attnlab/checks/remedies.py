@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from attnlab.checks.axes import AXES, axes_of, label
-from attnlab.checks.own_code import Code, Edit
+from attnlab.checks.additions import Found, applied, joined, wrapped
+from attnlab.checks.axes import AXES, axes_of, label, of_torch
+from attnlab.checks.own_code import Code
 from attnlab.checks.slip_calls import INSTEAD, WITHOUT
-
-Found = tuple[str, ast.AST, Edit]  # the words, the node that shows the line, the edit
 
 _TWINS = {a: {b for x, y in INSTEAD for a_, b in ((x, y), (y, x)) if a_ == a}
           for pair in INSTEAD for a in pair}  # fmt: skip
+_TOO_MUCH = WITHOUT - {"float", "bool", "mean", "outer"} | {"squeeze", "unsqueeze", "abs"}
 _REDUCE = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "prod", "norm", "var", "std")
 
 
@@ -45,11 +45,11 @@ def changes(
     for node in body:
         yield from _alone(code, node, names, axes, known)
     for node in sites:
-        yield from _wrapped(code, node)
+        yield from wrapped(code, node)
     for node in sites:
-        yield from _joined(code, node, names, flags)
+        yield from joined(code, node, names, flags)
     for node in sites:
-        yield from _applied(code, node, called)
+        yield from applied(code, node, called)
 
 
 def _alone(
@@ -81,6 +81,10 @@ def _alone(
     elif isinstance(node, ast.BoolOp):
         other_op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         yield "`and` and `or` have changed places.", node, (node, "op", other_op)
+        for gone in node.values:
+            rest = [one for one in node.values if one is not gone]
+            left = rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+            yield f"the condition `{_short(gone)}` is too much there.", node, code.put(node, left)
     elif isinstance(node, ast.If | ast.IfExp | ast.While):
         test = ast.UnaryOp(ast.Not(), node.test)
         yield "the condition is the wrong way round.", node, (node, "test", test)
@@ -130,6 +134,12 @@ def _call(code: Code, node: ast.Call) -> Iterator[Found]:
         args = list(node.args)
         args[i], args[i + 1] = args[i + 1], args[i]
         yield f"two arguments of `{name}` have changed places.", node, (node, "args", args)
+    if name == "where" and len(node.args) == 3:
+        for one in node.args[1:]:
+            yield "`where` is too much there.", node, code.put(node, one)
+    if name in _TOO_MUCH and isinstance(node.func, ast.Attribute):
+        inner = node.args[0] if of_torch(node.func.value) and node.args else node.func.value
+        yield f"`{name}` is too much there.", node, code.put(node, inner)
 
 
 _OTHER_OPS: dict[type[ast.operator], list[tuple[type[ast.operator], str]]] = {
@@ -228,73 +238,6 @@ def _constant(
     for name in names:
         words = f"the fixed number {now} stands where something else belongs."
         yield words, node, code.put(spot, ast.Name(name, ast.Load()))
-
-
-def _wrapped(code: Code, node: ast.expr) -> Iterator[Found]:
-    """A sign, a mask's sense, a transpose that was forgotten."""
-    words = "the sign is wrong: a minus is missing."
-    yield words, node, code.put(node, ast.UnaryOp(ast.USub(), node))
-    if not isinstance(node, ast.BinOp):
-        words = "it has the opposite sense: a `~` is missing."
-        yield words, node, code.put(node, ast.UnaryOp(ast.Invert(), node))
-        swapped = ast.Attribute(node, "mT", ast.Load())
-        yield "a transpose is missing.", node, code.put(node, swapped)
-        squared = ast.BinOp(node, ast.Pow(), ast.Constant(2))
-        yield "a power is missing.", node, code.put(node, squared)
-        root = ast.BinOp(node, ast.Pow(), ast.Constant(0.5))
-        yield "a root is missing.", node, code.put(node, root)
-    for by in (-1, 1):
-        added = ast.BinOp(node, ast.Add(), ast.Constant(by))
-        yield "it is off by one.", node, code.put(node, added)
-    if isinstance(code.parents[node][0], ast.Slice):
-        return
-    for cut in (":-1", "1:", "..., :-1", "..., 1:", "..., None", "..., None, :", "0", "..., 0"):
-        part = ast.parse(f"x[{cut}]", mode="eval").body
-        assert isinstance(part, ast.Subscript)
-        words = "an axis is missing." if "None" in cut else "a slice is missing."
-        yield words, node, code.put(node, ast.Subscript(node, part.slice, ast.Load()))
-
-
-def _joined(code: Code, node: ast.expr, names: list[str], flags: set[str]) -> Iterator[Found]:
-    """A factor, a summand, a division that was forgotten."""
-    for name in names:
-        other = ast.Name(name, ast.Load())
-        for op, what in (
-            (ast.Mult, "a factor is"), (ast.Div, "a division is"), (ast.Add, "a summand is"),
-            (ast.Sub, "a subtraction is"), (ast.MatMult, "a matrix product is"),
-            (ast.BitAnd, "a condition is"), (ast.BitOr, "a condition is"),
-        ):  # fmt: skip
-            if name in flags and op not in (ast.BitAnd, ast.BitOr):
-                continue
-            words = f"{what} missing (with `{name}` in it)."
-            yield words, node, code.put(node, ast.BinOp(node, op(), other))
-    for value in (2, 0.5):
-        factor = ast.BinOp(node, ast.Mult(), ast.Constant(value))
-        yield "a constant factor is missing.", node, code.put(node, factor)
-
-
-_WITH_AXIS = ("softmax", "log_softmax", "cumsum", "cumprod", "flip", "mean", "sum", "norm", "amax")
-
-
-def _applied(code: Code, node: ast.expr, called: Iterable[str]) -> Iterator[Found]:
-    """A function that was forgotten: one of those that the plain answer uses."""
-    for name in sorted(set(called) & (WITHOUT | set(_WITH_AXIS))):
-        tries: list[str] = [f"x.{name}()", f"math.{name}(x)"]
-        if name in _WITH_AXIS:
-            tries = [f"x.{name}({axis})" for axis in ("-1", "-2", "0")]
-        if name in ("norm", "mean", "sum", "amax"):
-            tries += [f"x.{name}(dim={axis}, keepdim=True)" for axis in (-1, -2)]
-        for text in tries:
-            made = ast.parse(text, mode="eval").body
-            for inner in ast.walk(made):
-                if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
-                    if inner.value.id == "x":
-                        inner.value = node
-                elif isinstance(inner, ast.Call) and inner.args:
-                    inner.args = [
-                        node if isinstance(a, ast.Name) and a.id == "x" else a for a in inner.args
-                    ]
-            yield f"a `{name}` is missing.", node, code.put(node, made)
 
 
 def _short(node: ast.AST) -> str:

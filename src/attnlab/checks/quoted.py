@@ -1,0 +1,126 @@
+"""Words that speak of code, and whether the learner's own code bears them out.
+
+A slip (slips.py) is known by what it does, and another mistake may do just the same: 1 + 1 is
+2 · 1, and one argument may have the size of another. So where the words of a slip quote code (a
+name, a number, an operator), the answer must have it. Else they are not said; what is wrong there
+is then looked for in the answer itself (repair.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from attnlab.checks.axes import label
+
+
+class Reading:
+    """What stands in the code of a function."""
+
+    def __init__(self, tree: ast.FunctionDef) -> None:
+        self.arguments = [a.arg for a in tree.args.args]
+        nodes = list(ast.walk(tree))
+        names = [n for n in nodes if isinstance(n, ast.Name)]
+        self.read = [n.id for n in names if isinstance(n.ctx, ast.Load)]
+        self.written = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        self.numbers = {
+            f"{n.value:g}"
+            for n in nodes
+            if isinstance(n, ast.Constant) and isinstance(n.value, int | float)
+        }
+        self.operators = {type(n.op) for n in nodes if isinstance(n, ast.BinOp | ast.AugAssign)}
+        self.compared = {type(op) for n in nodes if isinstance(n, ast.Compare) for op in n.ops}
+        self.signs = {type(n.op) for n in nodes if isinstance(n, ast.UnaryOp)}
+        self.called = {label(n) for n in nodes if isinstance(n, ast.Call)}
+
+    def uses(self, name: str) -> int:
+        return self.read.count(name)
+
+
+@functools.lru_cache(64)
+def reading(function: Any) -> Reading | None:
+    """None where there is no source of one plain function: then every word may be said."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, SyntaxError, TypeError, IndexError):
+        return None
+    return Reading(tree) if isinstance(tree, ast.FunctionDef) else None
+
+
+def bears_out(answer: Any, plain: Any, words: str) -> bool:
+    """Does the answer's code have what these words about a slip of the plain one quote?"""
+    try:
+        own, right = reading(answer), reading(plain)
+    except TypeError:  # what cannot be hashed has no source, either
+        return True
+    if own is None or right is None:
+        return True
+    for pattern, holds in _QUOTES:
+        if quote := re.search(pattern, words):
+            return holds(own, right, quote)
+    return True
+
+
+def _more(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    """The name that is said to stand for another is read oftener than in the right answer."""
+    return own.uses(_theirs(own, right, quote[1])) > right.uses(quote[1])
+
+
+def _less(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    return own.uses(_theirs(own, right, quote[1])) < right.uses(quote[1])
+
+
+def _theirs(own: Reading, right: Reading, name: str) -> str:
+    """What the learner calls this argument."""
+    if name in right.arguments and len(own.arguments) == len(right.arguments):
+        return own.arguments[right.arguments.index(name)]
+    return name
+
+
+def _operator(*operators: type[ast.AST], calls: str = "") -> Callable[..., bool]:
+    def holds(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+        return bool((own.operators | own.signs) & set(operators) or own.called & set(calls.split()))
+
+    return holds
+
+
+_COMPARED: dict[str, set[type[ast.cmpop]]] = {  # a < b is b > a
+    "<": {ast.Lt, ast.Gt}, ">": {ast.Lt, ast.Gt}, "<=": {ast.LtE, ast.GtE}, ">=": {ast.LtE, ast.GtE}
+}  # fmt: skip
+
+_PLUS = _operator(ast.Add, calls="add sum")
+_MINUS = _operator(ast.Sub, ast.USub, calls="sub diff neg")
+_TIMES = _operator(ast.Mult, ast.MatMult, calls="mul prod dot matmul bmm mm einsum outer")
+_OVER = _operator(ast.Div, ast.FloorDiv, ast.Pow, calls="div mean rsqrt reciprocal")
+_PRODUCT = _operator(ast.MatMult, calls="matmul bmm mm mv dot einsum tensordot inner outer linear")
+
+_QUOTES: list[tuple[str, Callable[[Reading, Reading, re.Match[str]], bool]]] = [
+    (r"^`(\w+)` is used where `\w+` belongs", _more),
+    (
+        r"one step uses `(\w+)` for `(\w+)`",
+        lambda own, right, quote: {quote[1], quote[2]} <= own.written,
+    ),
+    (r"^`(\w+)` plays no part in one place", _less),
+    (r"a (-?[\d.e+-]+) stands where", lambda own, right, quote: quote[1].strip("-") in own.numbers),
+    (r"wrong: (-?[\d.e+-]+) stands where", lambda own, right, quote: quote[1] in own.numbers),
+    (
+        r"`([<>]=?)` stands where",
+        lambda own, right, quote: bool(_COMPARED[quote[1]] & own.compared),
+    ),
+    (r"^Two things are added where", _PLUS),
+    (r"^There is a plus where", _PLUS),
+    (r"^Two things are multiplied where", _TIMES),
+    (r"^There is a product where", _TIMES),
+    (r"^There is a division where", _OVER),
+    (r"^A fraction stands upside down", _OVER),
+    (r"^There is a minus where", _MINUS),
+    (r"^A difference is the wrong way round", _MINUS),
+    (r"^The two sides of a matrix product", _PRODUCT),
+    (r"^There is a remainder where", _operator(ast.Mod, calls="fmod remainder divmod")),
+    (r"^There is a quotient where", _operator(ast.FloorDiv, calls="div divmod floor_divide")),
+]

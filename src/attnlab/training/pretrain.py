@@ -10,7 +10,6 @@ memory; `precision` and `compile` are switches. A checkpoint is written every `i
 safetensors, under another name first: kill -9 costs the last interval and nothing else.
 """
 
-import json
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -209,7 +208,3 @@ def resume(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, log
     optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
     log.__dict__.update(about["log"])
     return about["step"]
-
-
-def write_log(path: Path, log: Log) -> None:
-    path.write_text(json.dumps(asdict(log)) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 // A small Llama tells a story, token by token: where each token looks in every layer and head, what may come next, how
 // the cache of keys and values fills. On request the model itself runs in a worker, on the reader's own opening.
-import { array, button, context2d, frame, make, nice, shorten, slider, visible } from "./kit.js";
+import { array, button, frame, make, nice, shorten, slider, visible } from "./kit.js";
 import { drawRank } from "./layers.js";
 import { paintWeights } from "./map.js";
 import { random, softmax } from "./math.js";

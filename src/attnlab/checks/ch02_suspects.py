@@ -422,11 +422,14 @@ PADDED = again(
     "what is left of them is no mean",
     lambda e, h, real: softmax(e) * real.unsqueeze(-2) / real.sum(-1)[:, None, None] @ h,
 )
-PADDED += [
-    (
-        f"A score of {low} is low, but the padding takes a share all the same: a real score may be "
-        "lower still. Only −inf takes none.",
-        _filled(low),
-    )
-    for low in (-1, -10, -100)
+PADDED = [
+    *PADDED,
+    *(
+        (
+            f"A score of {low} is low, but the padding takes a share all the same: a real score may "
+            "be lower still. Only −inf takes none.",
+            _filled(low),
+        )
+        for low in (-1, -10, -100)
+    ),
 ]

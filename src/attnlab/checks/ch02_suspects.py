@@ -426,8 +426,8 @@ PADDED = [
     *PADDED,
     *(
         (
-            f"A score of {low} is low, but the padding takes a share all the same: a real score may "
-            "be lower still. Only −inf takes none.",
+            f"A score of {low} is low, but the padding takes a share all the same: a real score "
+            "may be lower still. Only −inf takes none.",
             _filled(low),
         )
         for low in (-1, -10, -100)

@@ -276,7 +276,7 @@ def heatmap(
     if numbers if numbers is not None else few:
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
-                ink = _ink(image.to_rgba(value))
+                ink = palette.ink_on(*image.to_rgba(value)[:3])
                 ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", color=ink, size=11)
     if colourbar:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.85)
@@ -287,9 +287,9 @@ def heatmap(
 
 def _law(values: np.ndarray, low: float | None) -> str:
     finite = values[np.isfinite(values)]
-    if (finite < 0).any() and low is None:
-        return "signed"
-    return "weights" if low is None and not (finite > 1 + 1e-6).any() else "amounts"
+    if low is not None or not finite.size:
+        return "weights" if low is None else "amounts"
+    return palette.law_of(float(finite.min()), float(finite.max()))
 
 
 def _norm(law: str, values: np.ndarray, low: float | None, high: float | None) -> Normalize:
@@ -303,12 +303,6 @@ def _norm(law: str, values: np.ndarray, low: float | None, high: float | None) -
     if law == "amounts":
         return Normalize(low, high)
     raise ValueError(f'law is {law!r}, but it must be "weights", "signed" or "amounts".')
-
-
-def _ink(rgba: Any) -> str:
-    """Black or white, whichever can be read on a colour (contrast as WCAG defines it)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgba[:3]]
-    return "black" if np.dot([0.2126, 0.7152, 0.0722], linear) > 0.179 else "white"
 
 
 def plain_ticks(axis: Axis) -> None:

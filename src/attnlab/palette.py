@@ -64,6 +64,21 @@ def weight_place(weight: float, largest: float = 1.0) -> float:
     return sqrt(min(1.0, max(0.0, weight / largest)))
 
 
+def law_of(low: float, high: float) -> str:
+    """The law that fits numbers from `low` to `high`, where nobody names one."""
+    if low < 0:
+        return "signed"
+    return "weights" if high <= 1 + 1e-6 else "amounts"
+
+
+def ink_on(red: float, green: float, blue: float) -> str:
+    """Black or white, whichever can be read on a colour (channels 0 … 1; contrast as in WCAG)."""
+    channels = (red, green, blue)
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    bright = sum(share * c for share, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "black" if bright > 0.179 else "white"
+
+
 def css() -> str:
     """The palette as CSS variables of a live figure: --al-text, --al-blue, --al-query …"""
     rules = []

@@ -13,12 +13,9 @@ LAWS = ("weights", "signed", "amounts")
 
 
 def law_of(values: Sequence[np.ndarray]) -> str:
-    """The law that fits the numbers: signs, weights between 0 and 1, or other amounts."""
-    low = min(float(one.min()) for one in values)
-    high = max(float(one.max()) for one in values)
-    if low < 0:
-        return "signed"
-    return "weights" if high <= 1 + 1e-6 else "amounts"
+    """The law that fits the numbers of all steps."""
+    lows, highs = (one.min() for one in values), (one.max() for one in values)
+    return palette.law_of(float(min(lows)), float(max(highs)))
 
 
 def cell(value: float, scale: float, law: str) -> tuple[str, str]:
@@ -32,18 +29,9 @@ def cell(value: float, scale: float, law: str) -> tuple[str, str]:
     first = min(len(stops) - 2, int(at))
     one, two = (_channels(stops[first + more]) for more in (0, 1))
     mixed = [round(a + (at - first) * (b - a)) for a, b in zip(one, two, strict=True)]
-    ink = "#000" if _luminance(mixed) > 0.179 else "#fff"
+    ink = {"black": "#000", "white": "#fff"}[palette.ink_on(*(channel / 255 for channel in mixed))]
     return "#" + "".join(f"{channel:02x}" for channel in mixed), ink
 
 
 def _channels(colour: str) -> list[int]:
     return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-
-
-def _luminance(channels: Sequence[int]) -> float:
-    """Relative luminance, as the Web's contrast guidelines define it."""
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-        for c in (channel / 255 for channel in channels)
-    ]
-    return float(np.dot([0.2126, 0.7152, 0.0722], linear))

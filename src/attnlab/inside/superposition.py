@@ -12,9 +12,12 @@ Shapes: K models that are trained side by side, B batch, n features, m hidden nu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from attnlab.training import Descent, cosine, fit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,21 @@ def error(x: Tensor, weights: Tensor, bias: Tensor, importance: Tensor) -> Tenso
     return (gap * importance[:, None]).sum(dim=-1).mean(dim=-1)
 
 
+class SideBySide(nn.Module):
+    """The weights of K toy models; `loss` of a batch (K, B, n) is that of all together."""
+
+    def __init__(self, weights: Tensor, sparsity: Tensor, importance: Tensor) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(weights)  # (K, m, n)
+        self.bias = nn.Parameter(torch.zeros(len(weights), weights.shape[-1]))
+        self.sparsity, self.importance = sparsity, importance
+
+    def loss(self, x: Tensor) -> Tensor:
+        # Divided by the density, so that sparse models, with their small losses, learn as fast.
+        each = error(x, self.weights, self.bias, self.importance)  # (K,)
+        return (each / (1 - self.sparsity)).sum()
+
+
 def train(
     *,
     features: int,
@@ -79,25 +97,24 @@ def train(
     every_s = sparsity.repeat(restarts)  # (R·K,)
     every_i = importance.expand(models, features).repeat(restarts, 1)  # (R·K, n)
     count = models * restarts
-    weights = (0.4 * torch.randn(count, hidden, features, generator=generator)).requires_grad_()
-    bias = torch.zeros(count, features, requires_grad=True)
-    optimiser = torch.optim.Adam([weights, bias], lr=lr)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps, eta_min=lr / 50)
-    for _ in range(steps):
-        x = draw((count, batch, features), every_s, generator)
-        # Divided by the density, so that sparse models, with their small losses, learn as fast.
-        loss = (error(x, weights, bias, every_i) / (1 - every_s)).sum()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        schedule.step()
+    first = 0.4 * torch.randn(count, hidden, features, generator=generator)
+    toys = SideBySide(first, every_s, every_i)
+    fit(
+        toys,
+        (draw((count, batch, features), every_s, generator) for _ in range(steps)),
+        steps=steps,
+        descent=Descent(lr=lr, schedule=partial(cosine, warm_up=0.0), clip=None),
+        listeners=(),
+        seed=seed,
+    )
+    weights, bias = toys.weights.detach(), toys.bias.detach()
     with torch.no_grad():
         x = draw((models, 20_000, features), sparsity, generator).repeat(restarts, 1, 1)
         losses = error(x, weights, bias, every_i).unflatten(0, (restarts, models))
     best = losses.argmin(dim=0) * models + torch.arange(models)  # (K,)
     return Toys(
-        weights=weights.detach()[best],
-        bias=bias.detach()[best],
+        weights=weights[best],
+        bias=bias[best],
         sparsity=sparsity,
         importance=every_i[:models],
         loss=losses.amin(dim=0),

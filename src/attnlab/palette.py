@@ -59,6 +59,16 @@ def ramp(name: str, theme: str = "light") -> list[str]:
     return list(read()[theme][name])
 
 
+def on_ramp(name: str, place: float, theme: str = "light") -> tuple[int, int, int]:
+    """The colour at a place, 0 … 1, of a ramp: red, green and blue, 0 … 255."""
+    stops = ramp(name, theme)
+    at = min(1.0, max(0.0, place)) * (len(stops) - 1)
+    low = min(len(stops) - 2, int(at))
+    one, two = ([int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops[low : low + 2])
+    red, green, blue = (round(a + (at - low) * (b - a)) for a, b in zip(one, two, strict=True))
+    return red, green, blue
+
+
 def weight_place(weight: float, largest: float = 1.0) -> float:
     """Where on the ramp an attention weight has its colour: √(weight / largest), in [0, 1]."""
     return sqrt(min(1.0, max(0.0, weight / largest)))

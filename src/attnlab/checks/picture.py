@@ -135,15 +135,4 @@ def _cells(table: Table, limit: float) -> str:
 
 def _ink(place: float) -> str:
     """The colour of a number from −1 to 1 on the ramp "signed"."""
-    stops = palette.ramp("signed")
-    at = (max(-1.0, min(1.0, place)) + 1) / 2 * (len(stops) - 1)
-    low = min(int(at), len(stops) - 2)
-    mixed = (
-        round(int(a, 16) + (int(b, 16) - int(a, 16)) * (at - low))
-        for a, b in zip(_channels(stops[low]), _channels(stops[low + 1]), strict=True)
-    )
-    return "#" + "".join(f"{c:02x}" for c in mixed)
-
-
-def _channels(ink: str) -> list[str]:
-    return [ink[i : i + 2] for i in (1, 3, 5)]
+    return "#{:02x}{:02x}{:02x}".format(*palette.on_ramp("signed", (place + 1) / 2))

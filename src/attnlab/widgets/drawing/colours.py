@@ -24,14 +24,6 @@ def cell(value: float, scale: float, law: str) -> tuple[str, str]:
         place = 0.5 + value / (2 * scale)
     else:
         place = palette.weight_place(value, scale) if law == "weights" else value / scale
-    stops = palette.ramp("signed" if law == "signed" else "weights")
-    at = min(1.0, max(0.0, place)) * (len(stops) - 1)
-    first = min(len(stops) - 2, int(at))
-    one, two = (_channels(stops[first + more]) for more in (0, 1))
-    mixed = [round(a + (at - first) * (b - a)) for a, b in zip(one, two, strict=True)]
+    mixed = palette.on_ramp("signed" if law == "signed" else "weights", place)
     ink = {"black": "#000", "white": "#fff"}[palette.ink_on(*(channel / 255 for channel in mixed))]
-    return "#" + "".join(f"{channel:02x}" for channel in mixed), ink
-
-
-def _channels(colour: str) -> list[int]:
-    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    return "#{:02x}{:02x}{:02x}".format(*mixed), ink

@@ -251,3 +251,69 @@ def keeps_too_few(logits, temperature, top_p):
     values = values * (values.cumsum(-1) <= top_p)
     kept = torch.zeros_like(p).scatter(0, order, values)
     return kept / kept.sum().clamp(min=1e-9)
+
+
+@wrong("00.2", "Both sides are split into (P, H/P)")
+def splits_the_other_way(picture, size):
+    c, h, w = picture.shape
+    x = picture.reshape(c, size, h // size, size, w // size)
+    return x.permute(2, 4, 1, 3, 0).reshape(-1, size * size * c)
+
+
+@wrong("00.2", "taken for (H, W, C)")
+def colours_last(picture, size):
+    h, w, c = picture.shape
+    x = picture.reshape(h // size, size, w // size, size, c)
+    return x.permute(0, 2, 1, 3, 4).reshape(-1, size * size * c)
+
+
+@wrong("03.4", "best match alone")
+def copies_the_best(x, context, w_q, w_k, w_v):
+    q, k, v = x @ w_q, context @ w_k, context @ w_v
+    s = q @ k.mT / math.sqrt(q.shape[-1])
+    return (s == s.max(-1, keepdim=True).values).float() @ v
+
+
+@wrong("04.4", "not `heads` columns wide")
+def as_wide_as_heads(merged, heads, gone):
+    out = merged.clone()
+    for head in gone:
+        out[..., head * heads : (head + 1) * heads] = 0
+    return out
+
+
+@wrong("04.4", "counted from 0")
+def counts_heads_from_one(merged, heads, gone):
+    out = merged.clone()
+    d = merged.shape[-1] // heads
+    for head in gone:
+        out[..., (head - 1) * d : head * d] = 0
+    return out
+
+
+@wrong("07.6", "as a guess among all words")
+def silent_logits(logits, target):
+    logits = logits * (target != 0)[..., None]
+    return F.cross_entropy(logits.flatten(0, 1), target.flatten()).exp()
+
+
+@wrong("09.1", "As many windows across")
+def a_square_picture(windows, rows, columns):
+    M = int(windows.shape[2] ** 0.5)  # noqa: N806
+    n = int(windows.shape[1] ** 0.5)
+    x = windows.unflatten(2, (M, M)).unflatten(1, (n, n))
+    return x.transpose(2, 3).reshape(len(windows), rows, columns, -1)
+
+
+@wrong("09.1", "the side of a window is its root")
+def no_root(windows, rows, columns):
+    M = windows.shape[2]  # noqa: N806
+    x = windows.reshape(len(windows), rows // M, columns // M, M, M, -1)
+    return x.transpose(2, 3).reshape(len(windows), rows, columns, -1)
+
+
+@wrong("09.1", "7 was taken for granted")
+def always_seven(windows, rows, columns):
+    M = 7  # noqa: N806
+    x = windows.reshape(len(windows), rows // M, columns // M, M, M, -1)
+    return x.transpose(2, 3).reshape(len(windows), rows, columns, -1)

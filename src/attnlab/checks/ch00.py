@@ -119,6 +119,19 @@ def by_reshape(picture: Tensor, size: int) -> Tensor:
     return picture.reshape(-1, size * size * picture.shape[0])
 
 
+def uneven(picture: Tensor, size: int) -> Tensor:
+    """Both sides split the other way round."""
+    c, h, w = picture.shape
+    x = picture.reshape(c, size, h // size, size, w // size)
+    return x.permute(2, 4, 1, 3, 0).reshape(-1, size * size * c)
+
+
+def colours_last(picture: Tensor, size: int) -> Tensor:
+    h, w, c = picture.shape
+    x = picture.reshape(h // size, size, w // size, size, c)
+    return x.permute(0, 2, 1, 3, 4).reshape(-1, size * size * c)
+
+
 def squares(picture: Tensor, size: int) -> Tensor:
     """(C, H/P, W/P, P, P)"""
     return picture.unfold(1, size, size).unfold(2, size, size)
@@ -135,6 +148,15 @@ chop = Exercise(
             "A reshape alone takes the numbers in the order they lie in memory: your rows are "
             "strips of pixels, not squares. Split both sides first, then move the axes.",
             by_reshape,
+        ),
+        (
+            "Both sides are split into (P, H/P): that takes every H/P-th pixel. Patches first: "
+            "(H/P, P).",
+            uneven,
+        ),
+        (
+            "The picture was taken for (H, W, C). Its colours come first: (C, H, W).",
+            colours_last,
         ),
         (
             "The squares are right, but inside a row the colours come first. Put the colour axis "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from attnlab.attention import weights
 from attnlab.checks.ch03_suspects import (
@@ -14,8 +15,18 @@ from attnlab.checks.ch03_suspects import (
 from attnlab.checks.exercise import Suspects, again
 from attnlab.scores import dot
 
+
 # 03.4
+def _best(q: Tensor, k: Tensor) -> Tensor:
+    scores = q @ k.mT
+    return (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)
+
+
 CROSS: Suspects = [
+    (
+        "Each token of x copies from its best match alone. A softmax shares the weight out.",
+        lambda x, c, q, k, v: _best(x @ q, c @ k) @ (c @ v),
+    ),
     (
         "This is self-attention: context plays no part. Keys and values come from context.",
         lambda x, c, q, k, v: attend(x @ q, x @ k, x @ v),

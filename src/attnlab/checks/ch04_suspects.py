@@ -237,6 +237,20 @@ def _by_heads(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
     return out
 
 
+def _heads_wide(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
+    out = merged.clone()
+    for head in gone:
+        out[..., head * heads : (head + 1) * heads] = 0
+    return out
+
+
+def _from_one(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
+    out, width = merged.clone(), merged.shape[-1] // heads
+    for head in gone:
+        out[..., (head - 1) * width : head * width] = 0
+    return out
+
+
 def _columns(merged: Tensor, heads: int, gone: list[int]) -> Tensor:
     out = merged.clone()
     out[..., list(gone)] = 0
@@ -268,6 +282,11 @@ KNOCK: Suspects = [
         "first column of a head is head·D.",
         _by_heads,
     ),
+    (
+        "A head is not `heads` columns wide: it has D = E/heads of them.",
+        _heads_wide,
+    ),
+    ("Heads are counted from 0 here: the first column of a head is head·D.", _from_one),
     ("It is the wrong way round: the heads in `gone` are the ones that were kept.", _kept),
     ("Nothing was knocked out.", lambda m, heads, gone: m.clone()),
     (

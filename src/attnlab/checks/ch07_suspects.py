@@ -283,6 +283,11 @@ def _real(target: Tensor) -> Tensor:
 
 PERPLEXITY: Suspects = [
     (
+        "The logits of the padding were set to 0, but such a position still counts: as a guess "
+        "among all words. Leave it out of the mean.",
+        lambda logits, target: _nats(logits * _real(target)[..., None], target).mean().exp(),
+    ),
+    (
         "Padding is counted as if it were text. Leave out the positions where the target is 0.",
         lambda logits, target: _nats(logits, target).mean().exp(),
     ),

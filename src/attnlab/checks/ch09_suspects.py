@@ -24,6 +24,17 @@ def _six(w: Tensor, rows: int, columns: int) -> Tensor:
     return w.reshape(len(w), rows // side, columns // side, side, side, w.shape[-1])
 
 
+def _of_side(w: Tensor, rows: int, columns: int, side: int) -> Tensor:
+    x = w.reshape(len(w), rows // side, columns // side, side, side, -1)
+    return x.transpose(2, 3).reshape(len(w), rows, columns, -1)
+
+
+def _square(w: Tensor, rows: int, columns: int) -> Tensor:
+    side, across = _side(w), round(w.shape[1] ** 0.5)
+    x = w.unflatten(2, (side, side)).unflatten(1, (across, across))
+    return x.transpose(2, 3).reshape(len(w), rows, columns, -1)
+
+
 REVERSE: Suspects = [
     (
         "The numbers were only reshaped, so each window became a strip of the picture. Split into "
@@ -37,6 +48,19 @@ REVERSE: Suspects = [
             .permute(0, 2, 3, 1, 4, 5)
             .reshape(len(w), r, c, -1)
         ),
+    ),
+    (
+        "As many windows across as down were taken for granted. Pictures need not be square: "
+        "there are rows/M and columns/M.",
+        lambda w, r, c: _square(w, r, c),
+    ),
+    (
+        "Axis 2 has M² places: the side of a window is its root.",
+        lambda w, r, c: _of_side(w, r, c, w.shape[2]),
+    ),
+    (
+        "7 was taken for granted, Swin's own. Axis 2 has M² places: M is its root.",
+        lambda w, r, c: _of_side(w, r, c, 7),
     ),
     (
         "Every window is transposed inside: its first axis is rows.",

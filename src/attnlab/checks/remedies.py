@@ -101,7 +101,7 @@ def _call(code: Code, node: ast.Call) -> Iterator[Found]:
     name = label(node)
     for other in sorted(_TWINS.get(name, ())):
         field = "attr" if isinstance(node.func, ast.Attribute) else "id"
-        words = f"there is a `{name}` where something else belongs."
+        words = f"`{name}` stands where something else belongs."
         yield words, node, (node.func, field, other)
     given = {k.arg for k in node.keywords}
     if name in _REDUCE:

@@ -84,7 +84,7 @@ def in_a_call(node: ast.Call) -> Iterator[Found]:
         yield from _overflowing(node, name)
     for good, wrong in INSTEAD:
         if name == good:
-            words = f"There is a `{wrong}` where a `{good}` belongs."
+            words = f"`{wrong}` stands where `{good}` belongs."
             yield "function", words, node, renamed(wrong)
     if name in WITHOUT:
         words = f"The `{name}` is missing."

@@ -186,7 +186,7 @@ figures.show(
 #
 # <details><summary>What to look for</summary>
 #
-# The tables grow with $M^2$. By the count of chapter 9 the linear maps cost more than the tables at these widths, up to large windows: does the step slow down as little as that says? 4, 7 and 14 all divide the 56 tokens of a side of 224; a side that is not divided is filled up with zeros, and they cost time too.
+# The tables grow with $M^2$. By the count of chapter 9 they cost as much as the linear maps where $M^2 = 2E$: at $M = 14$ for a width of 96, at $M = 8$ for a width of 32. Does the step slow down as that says? 4, 7 and 14 all divide the 56 tokens of a side of 224; a side that is not divided is filled up with zeros, and they cost time too.
 #
 # </details>
 #
@@ -196,7 +196,7 @@ figures.show(
 #
 # <details><summary>What to look for</summary>
 #
-# Merging also joins windows: after the first merge a window covers twice the side. So a pyramid without shifts is not blind, only slower to see across borders. Liu et al. (2021), table 4, report what the shift adds on ImageNet, COCO and ADE20K.
+# Merging also joins windows: after a merge a window covers twice the side, so every second border is gone. So a pyramid without shifts is not quite blind. With two stages and a side of 224, though, the other borders stay until the last tokens are averaged. Liu et al. (2021), table 4, report what the shift adds on ImageNet, COCO and ADE20K.
 #
 # </details>
 #

@@ -20,6 +20,7 @@ from attnlab.checks.compare import a_kind_of, close, numbers, show
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.checks.predictions import come_true, true_or_false
 from attnlab.data.tokens import patches
 
 # 00.1 ────────────────────────────────────────────────────────────────────────────────────────────
@@ -489,23 +490,5 @@ def stays(change: str) -> bool:
     return close(cosines_between(new), cosines_between(table))
 
 
-@prediction.property
-def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
-    for change in CHANGES:
-        said = answer(change)
-        if not isinstance(said, bool):
-            raise Mistake(
-                f'`cosines_stay("{change}")` returned {a_kind_of(said)}, expected True or False.',
-                likely="Fill in a prediction for every change.",
-            )
-
-
-@prediction.property
-def the_predictions_come_true(answer: Answer) -> None:
-    for change, why in CHANGES.items():
-        said, seen = answer(change), stays(change)
-        if said != seen:
-            happened = "stayed the same" if seen else "changed"
-            raise Mistake(
-                f"With {change}, you predicted {said}, but the cosines {happened}.", likely=why
-            )
+true_or_false(prediction, CHANGES, each="change")
+come_true(prediction, CHANGES, stays, what="the cosines")

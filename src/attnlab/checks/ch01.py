@@ -25,10 +25,11 @@ from attnlab.checks.ch01_suspects import (
     rnn,
     teacher,
 )
-from attnlab.checks.compare import a_kind_of, close, difference, numbers
+from attnlab.checks.compare import close, difference, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.checks.predictions import come_true, true_or_false
 
 # 01.1 ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -505,23 +506,5 @@ def state_stays(change: str) -> bool:
     return close(rnn(new_x, new_w, u, b)[-1], rnn(x, w, u, b)[-1])
 
 
-@prediction.property
-def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
-    for change in STATE_CHANGES:
-        said = answer(change)
-        if not isinstance(said, bool):
-            raise Mistake(
-                f'`state_stays("{change}")` returned {a_kind_of(said)}, expected True or False.',
-                likely="Fill in a prediction for every change.",
-            )
-
-
-@prediction.property
-def the_predictions_come_true(answer: Answer) -> None:
-    for change, why in STATE_CHANGES.items():
-        said, seen = answer(change), state_stays(change)
-        if said != seen:
-            happened = "stayed the same" if seen else "changed"
-            raise Mistake(
-                f"With {change}, you predicted {said}, but the last state {happened}.", likely=why
-            )
+true_or_false(prediction, STATE_CHANGES, each="change")
+come_true(prediction, STATE_CHANGES, state_stays, what="the last state")

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from attnlab.checks import ch02_suspects as known
 from attnlab.checks.answer import OVERFLOWS, Answer
-from attnlab.checks.compare import a_kind_of, close, numbers
+from attnlab.checks.compare import close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.checks.predictions import come_true, true_or_false
 
 # 02.1 ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -515,15 +516,7 @@ def stays(change: str) -> bool:
     return close(known.context(*new), known.context(e, h))
 
 
-@prediction.property
-def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
-    for change in CHANGES:
-        said = answer(change)
-        if not isinstance(said, bool):
-            raise Mistake(
-                f'`context_stays("{change}")` returned {a_kind_of(said)}, expected True or False.',
-                likely="Fill in a prediction for every change.",
-            )
+true_or_false(prediction, CHANGES, each="change")
 
 
 @prediction.property
@@ -535,12 +528,4 @@ def true_means_that_it_stays(answer: Answer) -> None:
         )
 
 
-@prediction.property
-def the_predictions_come_true(answer: Answer) -> None:
-    for change, why in CHANGES.items():
-        said, seen = answer(change), stays(change)
-        if said != seen:
-            happened = "stayed the same" if seen else "changed"
-            raise Mistake(
-                f"With {change}, you predicted {said}, but the context {happened}.", likely=why
-            )
+come_true(prediction, CHANGES, stays, what="the context")

@@ -13,10 +13,11 @@ from attnlab.attention import weights
 from attnlab.checks.answer import OVERFLOWS, Answer
 from attnlab.checks.ch03_inside_suspects import BLOCKS, CENTRED, causal_alone, centred
 from attnlab.checks.ch03_suspects import attend
-from attnlab.checks.compare import a_kind_of, close, numbers
+from attnlab.checks.compare import close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.checks.predictions import come_true, true_or_false
 from attnlab.checks.watching import Largest
 
 # 03.6, in the GPU notebook ───────────────────────────────────────────────────────────────────────
@@ -218,23 +219,5 @@ def stays(change: str) -> bool:
     return close(weights(new_q, new_k), weights(q, k))
 
 
-@prediction.property
-def it_says_yes_or_no_for_each_change(answer: Answer) -> None:
-    for change in CHANGES:
-        said = answer(change)
-        if not isinstance(said, bool):
-            raise Mistake(
-                f'`weights_stay("{change}")` returned {a_kind_of(said)}, expected True or False.',
-                likely="Fill in a prediction for every change.",
-            )
-
-
-@prediction.property
-def the_predictions_come_true(answer: Answer) -> None:
-    for change, why in CHANGES.items():
-        said, seen = answer(change), stays(change)
-        if said != seen:
-            happened = "stayed the same" if seen else "changed"
-            raise Mistake(
-                f"With {change}, you predicted {said}, but the weights {happened}.", likely=why
-            )
+true_or_false(prediction, CHANGES, each="change")
+come_true(prediction, CHANGES, stays, what="the weights")

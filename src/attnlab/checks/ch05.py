@@ -23,6 +23,7 @@ from attnlab.checks.compare import a_kind_of, close, numbers
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
+from attnlab.checks.predictions import come_true, true_or_false
 from attnlab.layers.positions import sinusoidal, stretched_base
 from attnlab.layers.relative import T5Bias
 
@@ -397,7 +398,6 @@ def newest_queries_and_all_keys(draw: Draw) -> tuple[Tensor, Tensor]:
 
 # 05.7 ────────────────────────────────────────────────────────────────────────────────────────────
 
-KINDS = ("sinusoidal", "learned", "Shaw", "T5", "ALiBi", "RoPE")
 WHY = {
     "sinusoidal": "Positions are added before W_q and W_k. Expand the score: words meet positions "
     "in two of its four terms, and W_q W_kᵀ stands between the two positions.",
@@ -445,28 +445,8 @@ def stays(kind: str) -> bool:
     return abs(score(3, 8) - score(23, 28)) < 1e-3
 
 
-@prediction.property
-def it_says_yes_or_no_for_each_encoding(answer: Answer) -> None:
-    for kind in KINDS:
-        said = answer(kind)
-        if not isinstance(said, bool):
-            raise Mistake(
-                f'`moves_with_you("{kind}")` returned {a_kind_of(said)}, expected True or False.',
-                likely="Fill in a prediction for every encoding.",
-            )
-
-
-@prediction.property
-def the_predictions_come_true(answer: Answer) -> None:
-    for kind in KINDS:
-        said, seen = answer(kind), stays(kind)
-        if said != seen:
-            happened = "stayed the same" if seen else "changed"
-            raise Mistake(
-                f"With {kind}, you predicted {said}, but the score {happened} when both tokens "
-                "moved.",
-                likely=WHY[kind],
-            )
+true_or_false(prediction, WHY, each="encoding")
+come_true(prediction, WHY, stays, what="the score", when=" when both tokens moved")
 
 
 # 05.8, in the GPU notebook ───────────────────────────────────────────────────────────────────────

@@ -500,6 +500,10 @@ def test_not_implemented_is_unfinished(mean):
         ((1.0, torch.zeros(2)), [1.0, torch.zeros(2)], True),
         ((1.0,), (1.0, 2.0), False),
         (torch.tensor(2.0), 2.0, True),
+        (torch.tensor([50.0, 5e-5]), torch.tensor([50.0, 0.0]), True),  # float32: 50 ± 4e-6
+        (torch.tensor([50.0, 5e-4]), torch.tensor([50.0, 0.0]), False),
+        (torch.tensor([1.0, 5e-5]), torch.tensor([1.0, 0.0]), False),
+        (torch.tensor([torch.inf, 5e-5]), torch.tensor([torch.inf, 0.0]), False),
         (True, 1, False),
         ("a", "a", True),
         (np.ones(3), np.ones(3), True),

@@ -9,6 +9,7 @@ from attnlab import checks
 from attnlab.checks import Exercise
 from attnlab.checks.draw import Draw
 from attnlab.checks.picture import svg, tables
+from attnlab.checks.quoted import bears_out
 from attnlab.checks.slips import Endless, careful, few_steps, slips
 
 
@@ -56,6 +57,39 @@ def test_a_slip_does_what_it_says():
     seen = sign.function(halves.__globals__)(x, 2.0)
     assert torch.equal(seen, x / 2 + x.mean(-1, keepdim=True))
     assert "plus where a minus belongs" in sign.words
+
+
+def shifted(y, scale):
+    z = y * scale
+    return z - 3 if scale < 1 else z
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("`scale` is used where `x` belongs.", True),  # read once in `halves`, twice here
+        ("`x` is used where `scale` belongs.", False),
+        ("Two quantities are mixed up: one step uses `z` for `y`.", False),  # y is an argument
+        ("It is off by one: a 3 stands where a 2 belongs.", True),
+        ("It is off by one: a 1 stands where a 2 belongs.", True),
+        ("It is off by one: a 0 stands where a 1 belongs.", False),
+        ("A constant is wrong: 0.5 stands where 2 belongs.", False),
+        ("Two things are multiplied where they are added.", True),
+        ("Two things are added where they are multiplied.", False),
+        ("A difference is the wrong way round: b − a is not a − b.", True),
+        ("The border is wrong: `>` stands where `>=` belongs. Look at what lies on it.", True),
+        ("The border is wrong: `<=` stands where `<` belongs. Look at what lies on it.", False),
+        ("The two sides of a matrix product have changed places.", False),
+        ("The rows do not add up to 1.", True),  # no code is quoted
+    ],
+)
+def test_words_that_quote_code_need_it_in_the_answer(words, told):
+    assert bears_out(shifted, halves, words) is told
+
+
+@pytest.mark.parametrize("answer", [max, torch.nn.ReLU(), lambda x, scale: x])
+def test_where_there_is_no_code_to_read_every_word_may_be_said(answer):
+    assert bears_out(answer, halves, "Two things are added where they are multiplied.")
 
 
 def test_an_endless_slip_is_stopped():

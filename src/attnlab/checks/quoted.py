@@ -49,7 +49,9 @@ def reading(function: Any) -> Reading | None:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, SyntaxError, TypeError, IndexError):
         return None
-    return Reading(tree) if isinstance(tree, ast.FunctionDef) else None
+    if not isinstance(tree, ast.FunctionDef) or tree.name != getattr(function, "__name__", ""):
+        return None  # of a lambda, all around it is given as its source
+    return Reading(tree)
 
 
 def bears_out(answer: Any, plain: Any, words: str) -> bool:

@@ -28,6 +28,24 @@ class Past(NamedTuple):
     past: tuple[KeysValues, ...] = ()
 
 
+class Continuing:
+    """What `decoding.py` asks of a model that goes on with a text: whoever can `read` has it."""
+
+    def read(self, tokens: Tensor, state: Past) -> tuple[Tensor, Past]:
+        """New tokens (B, L) after the cached ones -> their logits (B, L, V), and the new state."""
+        raise NotImplementedError
+
+    def start(self, prompt: Tensor) -> Past:
+        """Read a prompt (B, L), which may be empty (B, 0): the state before the next token."""
+        state = Past(torch.arange(len(prompt), device=prompt.device))
+        return self.read(prompt, state)[1] if prompt.shape[1] else state
+
+    def step(self, state: Past, token: Tensor) -> tuple[Tensor, Past]:
+        """Last tokens (B,) -> logits of the next (B, V), and the new state."""
+        logits, state = self.read(token[:, None], state)
+        return logits[:, -1], state
+
+
 class OneStack(nn.Module):
     """From tokens to vectors, through a stack of blocks, and back to tokens."""
 
@@ -44,7 +62,7 @@ class OneStack(nn.Module):
         return F.linear(x, self.embedding.words.weight if self.out is None else self.out.weight)
 
 
-class DecoderOnly(OneStack):
+class DecoderOnly(Continuing, OneStack):
     """A language model: p(next token | tokens so far). Its blocks are an encoder's, made causal."""
 
     def forward(self, tokens: Tensor) -> Tensor:
@@ -55,17 +73,8 @@ class DecoderOnly(OneStack):
         """Every token but the first is predicted from those before it; padding is left out."""
         return cross_entropy(self(tokens[:, :-1]), tokens[:, 1:], label_smoothing)
 
-    def start(self, prompt: Tensor) -> Past:
-        """Read a prompt (B, L), which may be empty (B, 0): the state before the next token."""
-        state = Past(torch.arange(len(prompt), device=prompt.device))
-        return self._read(prompt, state)[1] if prompt.shape[1] else state
-
-    def step(self, state: Past, token: Tensor) -> tuple[Tensor, Past]:
-        """Last tokens (B,) -> logits of the next (B, V), and the new state."""
-        logits, state = self._read(token[:, None], state)
-        return logits[:, -1], state
-
-    def _read(self, tokens: Tensor, state: Past) -> tuple[Tensor, Past]:
+    def read(self, tokens: Tensor, state: Past) -> tuple[Tensor, Past]:
+        """New tokens (B, L) after the cached ones -> their logits (B, L, V), and the new state."""
         caches = [KVCache(*pair) for pair in state.past or ((),) * self.config.layers]
         x = self.embedding(tokens, offset=caches[0].length)
         logits = self.generate(self.stack(x, causal=True, caches=caches))

@@ -23,7 +23,7 @@ from attnlab.layers import AddNorm, FeedForward, GatedFeedForward, KVCache, Mult
 from attnlab.layers.feed_forward import ACTIVATIONS, GATES, gated_width
 from attnlab.layers.norms import KINDS, NORMS
 from attnlab.layers.positions import waves
-from attnlab.models.families import Past
+from attnlab.models.families import Continuing, Past
 from attnlab.models.transformer import check_numbers, initialise
 
 OPTIMISERS = ("adam", "adamw", "soap")
@@ -162,7 +162,7 @@ class Block(nn.Module):
         return self.add_feed.after(x, self.feed_forward(self.add_feed.before(x)))
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(Continuing, nn.Module):
     """p(next token | tokens so far), in any mixture of the ten switches."""
 
     def __init__(self, config: Config) -> None:
@@ -187,16 +187,6 @@ class LanguageModel(nn.Module):
         """Every token but the first is predicted from those before it."""
         logits = self(tokens[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
-
-    def start(self, prompt: Tensor) -> Past:
-        """Read a prompt (B, L), which may be empty (B, 0): the state before the next token."""
-        state = Past(torch.arange(len(prompt), device=prompt.device))
-        return self.read(prompt, state)[1] if prompt.shape[1] else state
-
-    def step(self, state: Past, token: Tensor) -> tuple[Tensor, Past]:
-        """Last tokens (B,) -> logits of the next (B, V), and the new state: for `decoding.py`."""
-        logits, state = self.read(token[:, None], state)
-        return logits[:, -1], state
 
     def read(self, tokens: Tensor, state: Past) -> tuple[Tensor, Past]:
         """New tokens (B, L) after the cached ones -> their logits (B, L, V), and the new state."""

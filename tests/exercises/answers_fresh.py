@@ -317,3 +317,16 @@ def always_seven(windows, rows, columns):
     M = 7  # noqa: N806
     x = windows.reshape(len(windows), rows // M, columns // M, M, M, -1)
     return x.transpose(2, 3).reshape(len(windows), rows, columns, -1)
+
+
+@wrong("10.5", "The tokens lie along −2")
+def side_by_side(q, k, v, past_k, past_v):
+    keys, values = torch.cat([past_k, k], -1), torch.cat([past_v, v], -1)
+    return F.scaled_dot_product_attention(q, keys, values), keys, values
+
+
+@wrong("07.1", "No mark is left")
+def overwrites_the_mark(tokens, asked, luck, other, mark):
+    read = torch.where(asked & (luck < 0.8), mark, tokens)
+    read = torch.where(asked & (luck < 0.9), other, read)
+    return read, torch.where(asked, tokens, 0)

@@ -44,7 +44,17 @@ def _spoils_everything(t: Tensor, a: Tensor, u: Tensor, o: Tensor, m: int) -> tu
     return _masking(t, everywhere, u, o, m, 0.8, 0.1)[0], torch.where(a, t, 0)
 
 
+def _overwritten(
+    tokens: Tensor, asked: Tensor, luck: Tensor, other: Tensor, mark: int
+) -> tuple[Tensor, Tensor]:
+    return torch.where(asked & (luck < 0.9), other, tokens), tokens * asked
+
+
 MASKING: Suspects = [
+    (
+        "No mark is left: another word has overwritten it. That is for luck from 0.8 to 0.9.",
+        _overwritten,
+    ),
     (
         "Every asked token is hidden by the mark. Only those with luck below 0.8 are; a tenth "
         "becomes another word, and a tenth stays.",

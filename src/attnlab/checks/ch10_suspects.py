@@ -266,7 +266,16 @@ def _old_cache(q: Tensor, k: Tensor, v: Tensor, past_k: Tensor, past_v: Tensor) 
     return cached(q, k, v, past_k, past_v)[0], past_k, past_v
 
 
+def _side_by_side(q: Tensor, k: Tensor, v: Tensor, past_k: Tensor, past_v: Tensor) -> Kept:
+    k, v = torch.cat([past_k, k], -1), torch.cat([past_v, v], -1)
+    return attention(q, k, v), k, v
+
+
 CACHED: Suspects = [
+    (
+        "Joined along −1, the numbers of a token. The tokens lie along −2.",
+        _side_by_side,
+    ),
     (
         "The new token did not see itself: append its key and value first, then attend.",
         _without_new,

@@ -43,6 +43,8 @@ export function entropy(weights) {
   return bits;
 }
 
+// Products for figures whose every number a reader may see or type, in double precision; models use products.js.
+
 /** (L, D) times (D, M), both row-major flat arrays. */
 export function matmul(a, b, L, D, M) {
   const out = new Float64Array(L * M);

@@ -4,8 +4,8 @@
 //
 // S source length (the end mark included), H hidden width, E embedding width, V target words.
 import { argmax, cellStep } from "./layers.js";
-import { matmul, scores, softmax } from "./math.js";
-import { linear, matVec, rowOf } from "./products.js";
+import { softmax } from "./math.js";
+import { linear, matMul, matVec, rowOf } from "./products.js";
 import { tensors } from "./wire.js";
 
 export const PAD = 0, BOS = 1, EOS = 2, UNK = 3;
@@ -50,9 +50,9 @@ export function seq2seqModel({ config, source, target, arrays }) {
 
   /** How well the decoder's state s matches each annotation: (S). */
   function scoresOf(s, { keys, length: S }) {
-    if (config.kind === "dot") return scores(s, keys, 1, S, H).map((z) => z / Math.sqrt(H));
-    if (config.kind === "bilinear") return scores(matmul(s, w["context.score.weight"].data, 1, H, 2 * H),
-      keys, 1, S, 2 * H);
+    const against = (q) => matVec({ shape: [S, q.length], data: keys }, q);
+    if (config.kind === "dot") return against(s).map((z) => z / Math.sqrt(H));
+    if (config.kind === "bilinear") return against(matMul(s, w["context.score.weight"].data, 1, H, 2 * H));
     const query = matVec(w["context.score.query.weight"], s, w["context.score.query.bias"]); // (H)
     const v = w["context.score.out.weight"].data, out = new Float64Array(S);
     for (let i = 0; i < S; i++) for (let k = 0; k < H; k++) out[i] += v[k] * Math.tanh(query[k] + keys[i * H + k]);
@@ -63,7 +63,7 @@ export function seq2seqModel({ config, source, target, arrays }) {
   function step(state, last, temperature = 1) {
     const { h: s } = cellStep("gru", decoder, rowOf(w["embedding.weight"], last), { h: state.hidden });
     const weights = config.kind === "none" ? null : softmax(scoresOf(s, state), { temperature });
-    const context = weights ? matmul(weights, state.annotations, 1, state.length, 2 * H) : state.summary;
+    const context = weights ? matMul(weights, state.annotations, 1, state.length, 2 * H) : state.summary;
     const both = new Float32Array(3 * H);
     both.set(s, 0);
     both.set(context, H);

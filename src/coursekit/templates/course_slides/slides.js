@@ -7,8 +7,9 @@ const SMALLER = 0.6; // for a slide with too much on it, which should be split
 const LARGE = [1.6, 1.9, 2.3];
 const TOO_SMALL = [1.5, 1.4, 1.3, 1.2, 1.1, 1, 0.9, 0.8, 0.7, 0.6];
 // What a hall gets of a figure: all, no readout, two controls, its controls beside it; and what each is worth. The last
-// are tried when nothing else is whole.
+// are tried when nothing else is whole; a figure that is the statement of its slide, too, keeps its title until then.
 const MODES = [["", 1], ["bare", 0.9], ["few", 0.85], ["bare few", 0.8], ["beside", 0.9]];
+const UNTITLED = MODES.filter(([mode]) => mode.startsWith("bare")).map(([mode, worth]) => [`${mode} mute`, worth]);
 const LAST = ["beside bare", "bare few less", "bare few least"];
 const DRAWN = ":is(canvas, svg, table, img, .al-drawn)";
 
@@ -18,6 +19,7 @@ const HOLDS = "[data-widget], figure, img, .highlight, .output_text, table";
 
 /** Gives the parts of a slide their places: what fills it, and for two columns what goes where. */
 function arrange(slide) {
+  slide.setAttribute(slide.querySelector("h1, h2, h3") ? "data-titled" : "data-untitled", "");
   const parts = [...slide.children].filter((part) => !part.matches("aside, h1, h2, h3"));
   if (slide.classList.contains("layout-columns")) {
     const [words, picture, columns] = [0, 0, 0].map(() => document.createElement("div"));
@@ -84,6 +86,13 @@ function whole(figure) {
   return !cut && !(room && room.scrollHeight > room.clientHeight + 1);
 }
 
+/** Whether the letters of a diagram, which shrink with their room, reach the last row. */
+function readable(figure) {
+  const least = 23.95 * Reveal.getScale();
+  return [...figure.querySelectorAll(".al-dg-pick text")].filter((text) => text.checkVisibility())
+    .every((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a >= least);
+}
+
 /** How much of the slide its drawings take; a little more for larger letters. */
 function worth(figures, zoom) {
   const drawn = figures.flatMap((figure) => [...figure.querySelectorAll(`.al-body ${DRAWN}`)]);
@@ -100,7 +109,7 @@ function worth(figures, zoom) {
 async function fit(slide) {
   const figures = [...slide.querySelectorAll("[data-widget]")];
   const set = async (mode, zoom) => {
-    const tried = [...MODES.map(([name]) => name), ...LAST].indexOf(mode);
+    const tried = [...[...MODES, ...UNTITLED].map(([name]) => name), ...LAST].indexOf(mode);
     for (const figure of figures) {
       figure.dataset.lecture = mode;
       figure.style.zoom = zoom + 0.004 * tried; // a pixel wider or narrower: it measures itself anew
@@ -109,14 +118,16 @@ async function fit(slide) {
     return !overflows(slide) && figures.every(whole);
   };
   const choose = async () => {
-    let best = null;
-    for (const [mode, weight] of MODES)
-      for (const zoom of LARGE) {
-        if (!(await set(mode, zoom))) break;
-        const value = weight * worth(figures, zoom);
-        if (!best || value > best.value) best = { mode, zoom, value };
-      }
-    if (best) return set(best.mode, best.zoom);
+    for (const modes of slide.hasAttribute("data-untitled") ? [MODES, UNTITLED] : [MODES]) {
+      let best = null;
+      for (const [mode, weight] of modes)
+        for (const zoom of LARGE) {
+          if (!(await set(mode, zoom)) || !figures.every(readable)) break;
+          const value = weight * worth(figures, zoom);
+          if (!best || value > best.value) best = { mode, zoom, value };
+        }
+      if (best) return set(best.mode, best.zoom);
+    }
     for (const mode of LAST) if (await set(mode, LARGE[0])) return true;
     for (const zoom of TOO_SMALL) if (await set("", zoom)) return true;
     return false;

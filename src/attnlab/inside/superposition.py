@@ -44,13 +44,16 @@ class Toys:
 def draw(shape: Sequence[int], sparsity: Tensor, generator: torch.Generator) -> Tensor:
     """Sparse features (K, B, n): 0 with probability `sparsity` (K,), else uniform on [0, 1]."""
     size = torch.rand(*shape, generator=generator)
-    return size * (torch.rand(*shape, generator=generator) >= sparsity[:, None, None])
+    x = size * (torch.rand(*shape, generator=generator) >= sparsity[:, None, None])
+    return (
+        x.mT.contiguous().mT
+    )  # in memory the batch is last, a long row instead of many short ones
 
 
 def reconstruct(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
     """Through the narrow layer and back: (K, B, n) -> (K, B, n)."""
-    hidden = x @ weights.mT  # (K, B, m)
-    return torch.relu(hidden @ weights + bias[:, None])
+    hidden = weights @ x.mT  # (K, m, B)
+    return torch.relu(weights.mT @ hidden + bias[..., None]).mT
 
 
 def error(x: Tensor, weights: Tensor, bias: Tensor, importance: Tensor) -> Tensor:
@@ -108,9 +111,9 @@ def train(
         seed=seed,
     )
     weights, bias = toys.weights.detach(), toys.bias.detach()
-    with torch.no_grad():
-        x = draw((models, 20_000, features), sparsity, generator).repeat(restarts, 1, 1)
-        losses = error(x, weights, bias, every_i).unflatten(0, (restarts, models))
+    x = draw((models, 20_000, features), sparsity, generator)  # the same for every start
+    starts = zip(weights.split(models), bias.split(models), strict=True)
+    losses = torch.stack([error(x, w, b, every_i[:models]) for w, b in starts])  # (R, K)
     best = losses.argmin(dim=0) * models + torch.arange(models)  # (K,)
     return Toys(
         weights=weights[best],

@@ -47,8 +47,8 @@ width, layers, batch, steps, watch = gpu.choose(
     pretended=(12, 1, 2, 2, 6),
 )
 gpu.banner(
-    cuda="width 192, 6 layers, 4,000 steps. About ten minutes.",
-    mps="width 128, 4 layers, 1,500 steps. Some minutes.",
+    cuda="width 192, 6 layers, 4,000 steps. Ten minutes, by guess.",
+    mps="width 128, 4 layers, 1,500 steps. Some minutes, by guess.",
     cpu="a small version: width 64, 3 layers, 60 steps. Too few to learn much.",
 )
 

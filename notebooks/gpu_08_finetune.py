@@ -45,8 +45,8 @@ count, tested, size, steps, batch = gpu.choose(
     pretended=(4, 2, 28, 1, 2),
 )
 gpu.banner(
-    cuda="2,000 pictures of 224 pixels, 600 steps per model. A few minutes.",
-    mps="1,000 pictures of 112 pixels, 300 steps per model. Some minutes.",
+    cuda="2,000 pictures of 224 pixels, 600 steps per model. Some minutes, by guess.",
+    mps="1,000 pictures of 112 pixels, 300 steps per model. Some minutes, by guess.",
     cpu="a small version: 200 pictures of 56 pixels, 30 steps per model.",
 )
 

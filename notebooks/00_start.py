@@ -227,7 +227,7 @@ Diagram(
     ],
     arrows=["king -> queen: the same step", "man -> woman: a step", "man -> king: another step", "woman -> queen: the same again"],
     title="Two numbers per word: four words make a square",
-    caption="With one number per word this cannot be drawn: three of the four steps would fit, the fourth would not.",
+    caption="With one number per word, and four steps of the same length, this cannot be drawn: three steps would fit, the fourth would not.",
     gap=(40.0, 90.0),
 )  # fmt: skip
 
@@ -345,9 +345,9 @@ HISTORY = [
     (2021, "Swin", "vision", "Liu et al. 2021",
      "Attention inside small windows that shift from layer to layer. Chapter 9."),
     (2021, "Rotary positions", "attention", "Su et al. 2021",
-     "Queries and keys are rotated by their places. Chapter 5, and chapter 10."),
+     "Queries and keys are turned by an angle that grows with their position. Chapter 5, and chapter 10."),
     (2021, "DALL·E", "vision", "Ramesh et al. 2021",
-     "Words and pieces of a picture stand in one row of tokens: a decoder reads the first and writes the second."),
+     "Words and pieces of a picture stand in one row of tokens: a decoder reads the words and writes the pieces."),
     (2021, "AlphaFold 2", "science", "Jumper et al. 2021",
      "Attention between the parts of a protein, and between related proteins, predicts how it folds."),
     (2021, "Codex", "language models", "Chen et al. 2021",
@@ -357,7 +357,7 @@ HISTORY = [
     (2022, "ChatGPT", "language models", "OpenAI 2022; Ouyang et al. 2022",
      "A GPT trained further on what people ask and which answers they prefer."),
     (2023, "Llama", "language models", "Touvron et al. 2023",
-     "The 2017 decoder with a handful of upgrades, and weights that were given out, those of Llama 2 to nearly everybody. Chapter 10 builds the upgrades one by one."),
+     "The 2017 decoder with a handful of upgrades, and weights that were published, those of Llama 2 for nearly everybody. Chapter 10 builds the upgrades one by one."),
     (2025, "DeepSeek-R1", "language models", "DeepSeek-AI 2025",
      "An open model that learned, by reinforcement learning, to write down its reasoning before it answers."),
 ]  # fmt: skip
@@ -484,14 +484,15 @@ for (kind, line), ink in zip(
         text=line,
         name=kind,
         mode="markers+text",
-        marker={"size": 5, "color": palette.colour(ink)},
+        marker={"size": 4, "color": palette.colour(ink)},
+        textfont={"size": 10},
     )
-fig.update_layout(
-    scene={
-        f"{axis}axis": {"title": f"direction {i}", "showticklabels": False}
-        for i, axis in enumerate("xyz", start=1)
-    }
-)
+sides = {
+    f"{axis}axis": {"title": f"direction {i}", "showticklabels": False}
+    for i, axis in enumerate("xyz", start=1)
+}
+camera = {"eye": {"x": 1.15, "y": 1.15, "z": 0.9}, "center": {"z": -0.15}}
+fig.update_layout(scene={**sides, "camera": camera})
 figures.interactive(
     fig,
     title="46 words in three of their 384 dimensions",
@@ -672,7 +673,7 @@ Diagram(
     boxes,
     arrows=roads,
     title="coldest, letter by letter, then glued",
-    caption="From the letters on, each line is one merge later. Coloured: the piece that was just glued. ▁ marks the beginning of the word.",
+    caption="From the letters on, one merge after the other. Coloured: the piece that was just glued. ▁ marks the beginning of the word.",
     gap=(22.0, 18.0),
 )
 

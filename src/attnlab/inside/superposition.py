@@ -45,9 +45,7 @@ def draw(shape: Sequence[int], sparsity: Tensor, generator: torch.Generator) -> 
     """Sparse features (K, B, n): 0 with probability `sparsity` (K,), else uniform on [0, 1]."""
     size = torch.rand(*shape, generator=generator)
     x = size * (torch.rand(*shape, generator=generator) >= sparsity[:, None, None])
-    return (
-        x.mT.contiguous().mT
-    )  # in memory the batch is last, a long row instead of many short ones
+    return x.mT.contiguous().mT  # in memory the batch is last: long rows, not many short ones
 
 
 def reconstruct(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:

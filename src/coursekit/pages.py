@@ -161,7 +161,7 @@ def _deeper(cells: list[NotebookNode]) -> list[NotebookNode]:
             if made:
                 made.append(_closing(made[-1]))
             rest = cell.source[heading.end() :].strip("\n")
-            name = html.escape(heading[2].strip(), quote=False)
+            name = html.escape(re.sub(r'"([^"]*)"', r"“\1”", heading[2].strip()), quote=False)
             place = re.sub(r"\W+", "-", heading[2].lower()).strip("-")
             opening = f'<details class="deeper" id="{place}">\n<summary>{name}</summary>'
             cell.source = f"{opening}\n\n{rest}"

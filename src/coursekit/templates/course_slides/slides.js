@@ -3,6 +3,8 @@ const WIDTH = 1280;
 const HEIGHT = 720;
 const SMALLEST = 0.75; // of the normal type, 32 px: what the last row can read
 const SMALLER = 0.6; // for a slide with too much on it, which should be split
+const LARGER = 1.4; // for words, tables and code with room to spare
+const ALONE = ":not(:has([data-widget], figure, img, h1)):not(.layout-question)"; // no picture to fill the slide
 // How much a figure is enlarged. Its letters have 15.4 pixels or more (kit.css): from 1.6 on the last row reads them.
 const LARGE = [1.6, 1.9, 2.3];
 const TOO_SMALL = [1.5, 1.4, 1.3, 1.2, 1.1, 1, 0.9, 0.8, 0.7, 0.6];
@@ -65,14 +67,36 @@ function fitCode(slide, smallest) {
   }
 }
 
+/** Words without a picture are larger, where there is room; their title stays as it is, and tables do not scroll. */
+function grow(slide) {
+  if (!slide.matches(ALONE)) return;
+  for (let size = LARGER; size > 1.01; size -= 0.05) {
+    slide.style.setProperty("--grown", size.toFixed(2));
+    slide.style.fontSize = `${size.toFixed(2)}em`;
+    fitCode(slide, 24);
+    const parts = [...slide.querySelectorAll("table, pre, mjx-container[display]")];
+    const cut = parts.some((part) => part.offsetLeft + part.offsetWidth > slide.clientWidth - 50 ||
+      part.scrollWidth > part.clientWidth + 1);
+    const shown = [...slide.children].filter((part) => !part.matches("aside"));
+    const end = Math.max(...shown.map((part) => part.offsetTop + part.offsetHeight));
+    if (end <= HEIGHT - 50 && !cut) return;
+  }
+  slide.style.removeProperty("--grown");
+  slide.style.fontSize = "";
+  fitCode(slide, 24);
+}
+
 /** The largest type with which a slide does not overflow; first by what can be read, then by what is whole. */
 function fitType(slide) {
+  slide.style.removeProperty("--grown");
   for (const [last, readable] of [[SMALLEST, 24], [SMALLER, 0]]) {
     slide.toggleAttribute("data-small", !readable);
     for (let size = 1; size >= last - 0.001; size -= 0.05) {
       slide.style.fontSize = size === 1 ? "" : `${size.toFixed(2)}em`;
       fitCode(slide, readable);
-      if (!overflows(slide)) return;
+      if (overflows(slide)) continue;
+      if (size === 1) grow(slide);
+      return;
     }
   }
 }

@@ -56,7 +56,8 @@ function render(context) {
     label: "leave out the three words", value: model.get("leave_out"),
       input: (value) => figure.push("leave_out", value),
   });
-  figure.controls.append(menus.start, menus.away, menus.towards, amount, leave);
+  const three = [menus.start, menus.away, menus.towards], walk = [amount, leave];
+  figure.controls.append(...(lecture() ? [...walk, ...three] : [...three, ...walk])); // a slide shows two of them
 
   const list = make("div.al-wd-list", { role: "list", "aria-label": "Nearest words" });
   const plane = svg("svg", { class: "al-wd-plane", viewBox: "0 0 320 240", role: "img",

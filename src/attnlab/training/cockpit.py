@@ -133,7 +133,7 @@ class Cockpit:
         """The loss and the samples, as they are now."""
         if not history.losses:
             return
-        self.picture.value = loss_picture(history.losses).png
+        self.picture.value = loss_picture(history.losses).data
         why = {"asked": "stopped", "interrupted": "stopped"}.get(history.stopped, "")
         words = f"step {history.steps} of {self.steps}, loss {history.smooth():.3f}"
         self.status.value = f"{words}{f', {why}: the model is kept' if why else ''}"

@@ -248,4 +248,4 @@ def test_the_bar_may_be_reached_at_the_last_step():
 @pytest.mark.parametrize("losses", [[0.0], [1e-45] * 3, [0.5] * 4, [1.0, 0.5, 0.0]])
 @pytest.mark.filterwarnings("error")
 def test_a_loss_that_does_not_move_is_drawn_without_a_word(losses):
-    assert loss_picture(losses).png.startswith(b"\x89PNG")
+    assert loss_picture(losses).data.startswith(b"\x89PNG")

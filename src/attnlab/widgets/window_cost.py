@@ -15,6 +15,8 @@ class WindowCost(LiveFigure):
     WindowCost(size=224, patch=4, window=7, width=96)
 
     global: 4·hw·E² + 2·(hw)²·E      windows: 4·hw·E² + 2·M²·hw·E
+
+    A picture smaller than a window is one window, as in `WindowAttention`.
     """
 
     figure = "window_cost"

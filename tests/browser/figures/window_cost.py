@@ -7,7 +7,8 @@ from attnlab.widgets.base import LiveFigure
 
 
 def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
-    n, e, area = (state["size"] // state["patch"]) ** 2, state["width"], state["window"] ** 2
+    side, e = state["size"] // state["patch"], state["width"]
+    n, area = side**2, min(state["window"], side) ** 2
     return {
         "tokens": n, "everywhere": n**2, "inside": area * n,
         "globalCost": 4 * n * e**2 + 2 * n**2 * e, "windowCost": 4 * n * e**2 + 2 * area * n * e,
@@ -15,7 +16,11 @@ def twin(state: dict[str, Any], _: Any) -> dict[str, Any]:
 
 
 def examples() -> list[LiveFigure]:
-    return [WindowCost(), WindowCost(size=896, patch=8, window=12, width=128)]
+    return [
+        WindowCost(),
+        WindowCost(size=896, patch=8, window=12, width=128),
+        WindowCost(size=112, patch=16, window=16),  # 7 × 7 tokens: smaller than a window
+    ]
 
 
 def rogue(words: list[str]) -> LiveFigure:

@@ -14,6 +14,11 @@ export function compute({ table, head, row, column, key_row, key_column }) {
   return { rows, columns, offset: [row - key_row, column - key_column], index, value: value(index), map };
 }
 
+/** A number of one digit after the point, where cells are small: −.8 for −0.8, and 0 for nothing. */
+export function tight(text) {
+  return text.replace(/^([−-]?)0\./, "$1.").replace(/^[−-]?\.0$/, "0");
+}
+
 const KEYS = ["head", "row", "column", "key_row", "key_column"];
 
 /** Values on a canvas, from blue to red through the ground; returns its 2-D context. */
@@ -26,7 +31,6 @@ function paintSigned(canvas, values, rows, columns, cell, theme, limit, em) {
   if (cell >= 30) {
     ink.font = `${legible(Math.min(em, Math.floor(cell / 2.6)))}px sans-serif`;
     ink.textAlign = "center";
-    const tight = (text) => text.replace("0.", ".").replace(/^.?\.0$/, "0"); // −.8, where cells are small
     const said = (value) => (cell < 44 ? tight(nice(value, 1)) : nice(value, 1));
     ink.textBaseline = "middle";
     for (let i = 0; i < rows * columns; i++) {

@@ -4,10 +4,11 @@ import { chart, letter } from "./chart.js";
 
 const SIZES = [112, 224, 448, 672, 896, 1344, 1792];
 
-/** Tokens, entries of the weights of one head, and multiplications of one layer. */
+/** Tokens, entries of the weights of one head, and multiplications of one layer; a small picture is one window. */
 export function compute({ size, patch, window, width }) {
-  const tokens = Math.floor(size / patch) ** 2,
-    area = window * window,
+  const side = Math.floor(size / patch),
+    tokens = side * side,
+    area = Math.min(window, side) ** 2,
     linear = 4 * tokens * width * width;
   return {
     tokens,

@@ -236,7 +236,7 @@ print(*spell(titles, shelves))
 # Let the room answer the tape aloud. Ask: where did your eyes go? Straight back to the note. That is the whole chapter.
 
 # %% [markdown]
-# You answer its questions by looking back: your eye jumps from `C?` to the note that begins with C. An RNN cannot jump. When the
+# You answer such questions by looking back: your eye jumps from `C?` to the note that begins with C. An RNN cannot jump. When the
 # questions come, all notes must already sit in its state, a vector of fixed size.
 #
 # The reader below embeds each token (title plus shelf), hands the sequence to a *mixer*, and reads an answer from every
@@ -407,7 +407,7 @@ assert right_answers(large, 12)[0].mean() >= 0.9
 #
 # Moon Heist matches best. Its share is 0.56, so the answer, 97.0 minutes, leans towards its 90, but all films have a say. The hard look-up is a limit of the soft one. Divide the scores by a temperature $\tau$ before the softmax: a cold softmax ($\tau \ll 1$) picks the winner, a hot one ($\tau \gg 1$) takes the plain mean.
 #
-# Why not always hard? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells
+# Why not always use the hard look-up? Because a network learns by gradients. Move $q$ a little: the hard answer stays 90, its gradient is zero, and nothing tells
 # $q$ in which direction to move. The soft answer changes with every score.
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -1976,7 +1976,7 @@ AttentionHeatmap(
 # | convolutional | $O(k \cdot n \cdot d^2)$ | $O(1)$ | $O(\log_k n)$ with dilation, $O(n/k)$ without |
 # | self-attention, restricted to $r$ neighbours | $O(r \cdot n \cdot d)$ | $O(1)$ | $O(n/r)$ |
 #
-# The table counts only the scores and the mixture. The four projections add $O(n \cdot d^2)$, as much as the RNN's matrices; the second fold below measures when that matters. (The paper's table gives only the dilated path; its text gives the other.) Read it by columns. Self-attention has the shortest path and nothing to wait for. It pays for this in the first column, with $n^2$.
+# The table counts only the scores and the mixture. The four projections add $O(n \cdot d^2)$, of the same order as the RNN's matrices; the second fold below measures when that matters. (The paper's table gives only the dilated path; its text gives the other.) Read it column by column. No path is shorter than self-attention's, and nothing has to wait. It pays for this in the first column, with $n^2$.
 
 # %% tags=["held"]
 found = weights(tape_q, tape_k, causal=True)[5:, :5]  # questions × notes
@@ -2002,7 +2002,7 @@ assert heated[0] > 0.5 > heated[1]
 # Vaswani et al. 2017, Table 1; the first line is ours. Attention's projections add $O(n d^2)$.
 
 # %% [markdown] tags=["notes"]
-# Read it by columns. Self-attention is best or level in two of three, and pays in the first.
+# Read it column by column. Self-attention is best or level in two of three, and pays in the first.
 
 # %% [markdown] tags=["deeper"]
 # ### Measured: path, waiting, memory

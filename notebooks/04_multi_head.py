@@ -440,7 +440,7 @@ Diagram(
 # Ask before the last step: what would `x.reshape(1, 3, 2, 2)` give? It runs without an error and is wrong: a well-known bug.
 
 # %% [markdown]
-# By reshape alone, head 0 gets four of token 0's six numbers and nothing of token 1. There is no error and no warning. Exercise 4.1 has it in the wild.
+# With `reshape` alone, head 0 gets four of token 0's six numbers and nothing of token 1. There is no error and no warning. Exercise 4.1 has it in the wild.
 #
 # ### Why $W^O$?
 #
@@ -529,7 +529,7 @@ head_view(
 )
 
 # %% [markdown] tags=["notes"]
-# Head 9 of layer 2 alone. Hover over the second “story”: most of its weight beside [CLS] goes to the first one. Then double-click the lit square to show all heads.
+# Head 9 of layer 2 alone. Hover over the second “story”: apart from what [CLS] gets, most of its weight goes to the first one. Then double-click the lit square to show all heads.
 
 # %% [markdown]
 # Its *model view* shows all layers and heads at a glance. Click a thumbnail to enlarge it, click again to close it.
@@ -1067,7 +1067,7 @@ Superposition(
 # At 0: two perpendicular arrows. In the middle: pairs of opposite arrows. At 90 %: a pentagon. Switch two neighbours on: both come back. Switch two on with one between them: the one between lights up, the real ones all but vanish. Why is it worth it? Because two at once are rare.
 
 # %% [markdown]
-# Dense features get two arrows at right angles, and three features are thrown away. As features become rarer, pairs begin to share a line in opposite directions (the ReLU hides the negative half), and at last all five form a **pentagon**. It has a price. Switch on two neighbours, and both come back. Switch on two with
+# When all features are dense, two of them get arrows at right angles, and the other three are thrown away. As features become rarer, pairs begin to share a line in opposite directions (the ReLU hides the negative half), and at last all five form a **pentagon**. It has a price. Switch on two neighbours, and both come back. Switch on two with
 # one between them: the one between lights up although it is off, and the two that are on all but vanish.
 
 # %% tags=["plumbing", "nbval-ignore-output"]
@@ -1456,7 +1456,7 @@ def arrows(n):
 
 
 # %% [markdown] tags=["hint"] exercise="04.5"
-# Two arrows: opposite, cosine −1. Three: a Mercedes star, cosine −0.5. What did the toy model make of five?
+# Two arrows: opposite, cosine −1. Three: a three-pointed star, cosine −0.5. What did the toy model make of five?
 
 # %% [markdown] tags=["hint"] exercise="04.5"
 # A regular polygon: $n$ equal gaps on the full circle. `torch.arange(n)` times which angle? (With `linspace(0, 2π, n)` the first and the last arrow are the same.)

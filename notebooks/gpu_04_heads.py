@@ -117,7 +117,7 @@ figures.show(
 # %% [markdown]
 # <details><summary>Answer</summary>
 #
-# (a) does not grow. (b) grows in proportion to the heads. On CUDA expect the explicit version to peak at about two such tables: of scores, scaled scores and weights, two live side by side at any moment. (c) and (d) are yours to read. The fused kernel keeps no table, so its memory stays flat. Its time need not: there are more, narrower products to do.
+# (a) does not grow. (b) grows in proportion to the heads. On CUDA expect the explicit version to peak at about two such tables: of scores, scaled scores and weights, two live side by side at any moment. Read (c) and (d) off your own figure. The fused kernel keeps no table, so its memory stays flat. Its time need not: there are more, narrower products to do.
 #
 # </details>
 #
@@ -128,7 +128,7 @@ figures.show(
 # %% [markdown] tags=["exercise"] exercise="04.7"
 # ### Exercise 4.7 ★★ · Predict the clerk (10 min)
 #
-# In chapter 4 one head served one wish, and said the same shelf for the other. Suppose that goes on: each head serves one wish. For a wish that no head serves, the clerk says some other film's shelf, which is right 1 time in `shelves`. Write `my_share(heads, wishes, shelves)`: the share of **single films** that are right, on average, between 0 and 1. There may be more heads than wishes.
+# In chapter 4 one head served one wish, and said the same shelf for the other. Suppose this holds for any number of heads: each serves one wish. For a wish that no head serves, the clerk says some other film's shelf, which is right 1 time in `shelves`. Write `my_share(heads, wishes, shelves)`: the share of **single films** that are right, on average, between 0 and 1. There may be more heads than wishes.
 
 
 # %% tags=["stub"] exercise="04.7"

@@ -6,11 +6,11 @@ import { player } from "./player.js";
 const STEPS = ["1 · the picture", "2 · shift", "3 · partition", "4 · mask", "5 · attend", "6 · reverse"];
 const SAYS = [
   "The picture as tokens, and the windows of the plain block before.",
-  "Everything rolls up and left. Lines: the ways of the tokens that meet in its window, some around the picture.",
+  "Everything rolls up and left. Lines: how the tokens of its window travel.",
   "Cut into windows again: every window is full, none is ragged.",
   "At the lower and right edge strangers meet: each colour sees only itself.",
   "The token looks at the lit tokens of its window.",
-  "Rolled back, each on its line: every token is where it was. Lit: whom the token has seen.",
+  "Rolled back: every token is where it was. Lit: whom the token has seen.",
 ];
 
 /** Which part of its window a cell of the rolled picture belongs to: 0 … 3, by the axes it came round on. */

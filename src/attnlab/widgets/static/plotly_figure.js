@@ -104,7 +104,10 @@ function look(figure, layout, size) {
     hoverlabel: { bgcolor: theme.soft, bordercolor: theme.edge, font: { color: theme.text, size: letters } },
     margin: { l: 10, r: 10, t: made.title ? 40 : 10, b: 10, ...made.margin },
     // On a phone a legend takes several lines: above, where it covers no words of the axis.
-    legend: { orientation: "h", ...(small ? { y: 1.02, yanchor: "bottom" } : { y: -0.18 }), ...made.legend },
+    legend: {
+      orientation: "h", itemsizing: "constant", // signs as large as the points
+      ...(small ? { y: 1.02, yanchor: "bottom" } : { y: -0.18 }), ...made.legend,
+    },
     xaxis: flat("xaxis"), yaxis: flat("yaxis"),
     scene: { ...made.scene, xaxis: solid("xaxis"), yaxis: solid("yaxis"), zaxis: solid("zaxis") },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : made.dragmode, // a finger scrolls the page

@@ -18,7 +18,7 @@
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes about a minute. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
-# %%
+# %% tags=["setup"]
 from pathlib import Path
 
 import matplotlib.pyplot as plt

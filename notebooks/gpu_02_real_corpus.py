@@ -19,7 +19,7 @@
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it runs at a small size. Without the file it takes sentences of our grammar, written to a file in the same format. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
-# %%
+# %% tags=["setup"]
 import tempfile
 from pathlib import Path
 

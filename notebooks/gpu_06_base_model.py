@@ -19,7 +19,7 @@
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
-# %%
+# %% tags=["setup"]
 import math
 from copy import deepcopy
 from dataclasses import replace

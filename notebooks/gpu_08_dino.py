@@ -16,7 +16,7 @@
 #
 # [Chapter 8](08_vit_dino.ipynb) watched a tiny DINO collapse. Here you train a larger one on real pictures, 12,000 photographs of clothes, without looking at a single label, and then ask: are neighbours of one kind?
 
-# %%
+# %% tags=["setup"]
 import math
 
 import matplotlib.pyplot as plt

@@ -18,7 +18,7 @@
 #
 # **Predict first**, with 200 pictures of 10 kinds: (a) all weights trained from scratch, (b) DINOv2 frozen with a new last layer, (c) DINOv2 with all weights trained on. Which is best, and which is worst?
 
-# %%
+# %% tags=["setup"]
 import copy
 
 import torch

@@ -18,7 +18,7 @@
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU the kernel runs in Triton's interpreter, on tiny sizes, in seconds: times mean nothing there. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
-# %%
+# %% tags=["setup"]
 import os
 
 import matplotlib.pyplot as plt

@@ -32,6 +32,14 @@ def test_no_cell_that_must_be_read_is_too_long_to_read() -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_no_wall_of_imports(source: Path) -> None:
+    """The first cell of code is folded: what it brings is seen where it is used."""
+    first = re.search(r"^# %%(.*)\n(?=import |from )", source.read_text(encoding="utf-8"), re.M)
+    assert first
+    assert first[1].strip() == 'tags=["setup"]'
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_student_edition_gives_nothing_away(source: Path) -> None:
     student = nbformat.read(ROOT / "notebooks/student" / f"{source.stem}.ipynb", as_version=4)
     solved = nbformat.read(ROOT / "notebooks/solutions" / f"{source.stem}.ipynb", as_version=4)

@@ -34,7 +34,7 @@ from attnlab.models.recurrent import GRUCell, unroll
 from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.reproducible import seed
 from attnlab.training import Descent, Evaluate, Progress, fit
-from attnlab.training.coverage import with_even_looks
+from attnlab.training.coverage import with_coverage
 from attnlab.translator import Translator
 from attnlab.widgets import (
     AlignmentExplorer,
@@ -1067,7 +1067,7 @@ def group(pair, t):
 
 
 def at_gold(translator):
-    """For each group: the share of words with the largest weight at a gold place."""
+    """For each group: the share of words with the largest weight on a gold word."""
     hits = {"nouns": [], "que": []}
     for pair, alpha in zip(test, translator.align(test)):
         for t, place in metrics.links(alpha, pair):
@@ -1087,7 +1087,7 @@ def small(start, coverage):
     sizes = {"source_words": len(english), "target_words": len(french)}
     one = Translator(Seq2Seq(Config(hidden=64, **sizes)), english, french)
     stream = batches(sentences, english, french, size=32, seed=start)
-    loss = with_even_looks(one.model, coverage) if coverage else None
+    loss = with_coverage(one.model, coverage) if coverage else None
     how = {"descent": Descent(lr=8e-3), "loss": loss, "listeners": ()}
     fit(one.model, stream, steps=900, **how)
     return {"AER": one.aer(test), **at_gold(one)}
@@ -1098,7 +1098,7 @@ runs = {
     for name, share in (("plain", 0.0), ("coverage", 0.15))
 }
 que = {name: [run["que"] for run in three] for name, three in runs.items()}
-print("que at a gold place, three seeds each:")
+print("que on a gold word, three seeds each:")
 for name, three in que.items():
     print(f"{name:9}", *(f"{share:.2f}" for share in three))
 
@@ -1129,11 +1129,11 @@ for ax, what in zip(axes, titles):
     ax.set(title=what, xlim=(-0.6, 1.6))
     ax.set_ylim(0, None if what == "AER" else 1.05)
 axes[0].set_ylabel("error rate")
-axes[1].set_ylabel("share at a gold place")
+axes[1].set_ylabel("share on a gold word")
 figures.show(
     fig,
-    alt="Three panels, each with three seeds without and three with coverage: error rate, share of nouns at a gold place, share of que at a gold place.",
-    caption="One mark per seed. Coverage lowers the error rate for each seed. Nouns are at a gold place either way. que (after parce and pendant) differs from seed to seed, with coverage as well as without.",
+    alt="Three panels, each with three seeds without and three with coverage: error rate, share of nouns on a gold word, share of que on a gold word.",
+    caption="One mark per seed. Coverage lowers the error rate for each seed. Nouns look at a gold word either way. que (after parce and pendant) differs from seed to seed, with coverage as well as without.",
 )
 
 # %% [markdown] tags=["notes"]

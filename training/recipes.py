@@ -24,7 +24,7 @@ from attnlab.layers.norms import AddNorm
 from attnlab.models import seq2seq
 from attnlab.models.seq2seq import Seq2Seq
 from attnlab.models.transformer import Config, Transformer, cross_maps
-from attnlab.training.coverage import with_even_looks
+from attnlab.training.coverage import with_coverage
 from attnlab.translator import Translator
 
 SEEDS = (0, 1, 2)
@@ -152,7 +152,7 @@ def machine(name: str, seed: int) -> Run:
         source_words=len(here.source), target_words=len(here.target), kind=kind, hidden=96
     )
     model = Seq2Seq(sizes)
-    loss = with_even_looks(model, share) if share else None
+    loss = with_coverage(model, share) if share else None
     history = fit(model, here.batches(seed), seed, 2000, loss=loss)
     translator = here.translator(model)
     found: Run = {"bleu": round(translator.bleu(here.test), 2)}

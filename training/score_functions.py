@@ -4,8 +4,8 @@
     python training/score_functions.py --steps 200 --folder /tmp/try
 
 Same sentences, steps and seed for all: three score functions, and the additive one once more with
-the paper's order (it asks before it has read the last word). They are a little narrower than the
-chapter's live translator, because all four go onto one page.
+the paper's order (it asks before it has read the last word). They are as wide as the chapter's
+live translator, and trained a little shorter.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from attnlab import assets, reproducible, training
 from attnlab.data import batches
 from attnlab.data.english_french import EnglishFrench
 from attnlab.models.seq2seq import Config, Seq2Seq
-from attnlab.training.coverage import with_even_looks
+from attnlab.training.coverage import with_coverage
 from attnlab.translator import Translator
 
 VARIANTS = {
@@ -51,7 +51,7 @@ def main() -> None:
             batches(sentences, source, target, size=32, seed=0),
             steps=arguments.steps,
             descent=training.Descent(lr=5e-3),
-            loss=with_even_looks(translator.model, 0.1),
+            loss=with_coverage(translator.model, 0.1),
             listeners=(),
         )
         path = arguments.folder / f"{name}.safetensors"

@@ -18,7 +18,7 @@ from attnlab import assets, reproducible, training
 from attnlab.data import batches, collate
 from attnlab.data.english_french import EnglishFrench
 from attnlab.models.seq2seq import Config, Seq2Seq
-from attnlab.training.coverage import with_even_looks
+from attnlab.training.coverage import with_coverage
 from attnlab.translator import Translator
 
 NAMES = {"none": "fixed_context", "additive": "rnnsearch"}
@@ -66,7 +66,7 @@ def main() -> None:
             batches(sentences, source, target, size=48, seed=0),
             steps=arguments.steps,
             descent=training.Descent(lr=3e-3),
-            loss=with_even_looks(translator.model, EVEN) if kind != "none" else None,
+            loss=with_coverage(translator.model, EVEN) if kind != "none" else None,
             listeners=(training.Evaluate(evaluate, every=500),),
         )
         translator.save(path, store="int8", steps=history.steps, seconds=round(history.seconds))

@@ -1,4 +1,4 @@
-"""The penalty on uneven looks, by hand; and that recorded weights can be part of a loss."""
+"""The penalty on uneven weights, by hand; and that recorded weights can be part of a loss."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from attnlab import reproducible
 from attnlab.data import Batch
 from attnlab.models.seq2seq import Config, Seq2Seq
 from attnlab.record import record
-from attnlab.training.coverage import Fertility, uneven, with_even_looks
+from attnlab.training.coverage import Fertility, uneven, with_coverage
 
 
 def batch() -> Batch:
@@ -22,9 +22,9 @@ def batch() -> Batch:
 
 def test_by_hand():
     alpha = torch.zeros(2, 4, 3)
-    alpha[0, [0, 1, 2, 3], [0, 0, 1, 2]] = 1.0  # words get 2, 1, 1 looks
-    alpha[1, [0, 1, 2], [1, 1, 1]] = 1.0  # words get 0 and 3
-    alpha[1, 3, 0] = 1.0  # the look of padding does not count
+    alpha[0, [0, 1, 2, 3], [0, 0, 1, 2]] = 1.0  # words receive 2, 1, 1
+    alpha[1, [0, 1, 2], [1, 1, 1]] = 1.0  # words receive 0 and 3
+    alpha[1, 3, 0] = 1.0  # the weight of padding does not count
     assert uneven(alpha, batch()).item() == pytest.approx((1 + 0 + 0 + 1 + 4) / 5)
 
 
@@ -37,7 +37,7 @@ def test_one_look_each_costs_nothing():
 
 
 def test_a_word_that_always_takes_two_looks_comes_to_want_two():
-    """Word 4 gets 2 looks every time, word 5 one, the end mark 1 here and 3 there."""
+    """Word 4 receives 2 every time, word 5 receives 1, the end mark 1 here and 3 there."""
     alpha = torch.zeros(2, 4, 3)
     alpha[0, [0, 1, 2, 3], [0, 0, 1, 2]] = 1.0
     alpha[1, [0, 1, 2], [1, 1, 1]] = 1.0
@@ -58,7 +58,7 @@ def test_its_gradient_reaches_the_scores(order):
     reproducible.seed(0)
     sizes = {"source_words": 9, "target_words": 8, "embedding": 5, "hidden": 6}
     model = Seq2Seq(Config(**sizes, order=order))
-    plain, even = model.loss(batch()), with_even_looks(model, 0.5)(batch())
+    plain, even = model.loss(batch()), with_coverage(model, 0.5)(batch())
     assert even > plain
     (even - plain).backward()
     assert model.context.score.query.weight.grad.abs().max() > 0

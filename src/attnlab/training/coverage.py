@@ -1,15 +1,15 @@
-"""Every source word wants its share of looks: a penalty, so that attention leaves no word out.
+"""Coverage: every source word gets its share of the weights, so that attention leaves no word out.
 
-    training.fit(model, batches, loss=with_even_looks(model, 0.2), …)
+    training.fit(model, batches, loss=with_coverage(model, 0.2), …)
 
-Softmax makes the looks of one target word sum to 1. Nothing makes the looks *at* one source word
-sum to anything. In "he sees her", the annotation of *sees* knows of *her*, so *la* can be said
-while looking at either, and nobody ever needs to look at *her*. Xu et al. (2015, §4.2.1) ask that
-every place receive one look in all. But *because* is two words in French, *parce que*, and always
-is: it wants two. Tu et al. (2016, §3.1) let every word have a number of its own, which Brown et al.
-(1993) called its fertility. Ours is the mean of the looks a word has received so far. A word that
-sometimes lends its look to a neighbour strays from its mean, and pays; one that always takes two
-does not. No alignment is shown to the model.
+Softmax makes the weights of one target word add up to 1. Nothing is said about what one source word
+receives in all. In "he sees her", the annotation of *sees* knows of *her*, so *la* can be written
+from there, and no weight ever has to fall on *her*. Xu et al. (2015, §4.2.1) ask that every part of
+a picture receive a weight of 1 in all. But *because* always becomes two words in French, *parce
+que*: it should receive 2. Tu et al. (2016, §3.1) give every word a number of its own, which Brown
+et al. (1993) called its fertility. Ours is the mean of what a word has received so far. A word that
+sometimes leaves its weight to a neighbour strays from its mean, and pays; one that always receives
+2 does not. No alignment is shown to the model.
 
 B batch, T target length, S source length.
 """
@@ -26,7 +26,7 @@ from attnlab.record import record
 
 
 def received(alpha: Tensor, batch: Batch) -> Tensor:
-    """The looks that each source word got in all: (B, T, S) -> (B, S)."""
+    """The weight that each source word receives in all: (B, T, S) -> (B, S)."""
     said = batch.target_out != PAD  # (B, T)
     return (alpha * said.unsqueeze(-1)).sum(dim=-2)
 
@@ -37,39 +37,39 @@ def uneven(alpha: Tensor, batch: Batch, wanted: Tensor | float = 1.0) -> Tensor:
 
 
 class Fertility:
-    """How many looks each word of a vocabulary wants: the mean of what it got in the last batches.
+    """The weight each word of a vocabulary should receive: the mean of what it got lately.
 
-    `keep` of the past is kept at every batch. Words start with the belief in one look each, which
-    counts like five sightings.
+    `keep` of the past is kept at every batch. Every word starts at 1, as if it had been seen
+    five times.
     """
 
     def __init__(self, words: int, keep: float = 0.99) -> None:
         self.keep = keep
         self.seen = torch.zeros(words)
-        self.looks = torch.zeros(words)
+        self.received = torch.zeros(words)
 
     def wanted(self) -> Tensor:
-        """Looks wanted by every word: (V,)."""
-        return (self.looks + 5) / (self.seen + 5)
+        """What every word should receive: (V,)."""
+        return (self.received + 5) / (self.seen + 5)
 
     @torch.no_grad()
     def learn(self, alpha: Tensor, batch: Batch) -> None:
-        """Take a batch's looks, (B, T, S), into the mean."""
+        """Take the weights of a batch, (B, T, S), into the mean."""
         real = _real(batch)
         words, got = batch.source[real], received(alpha, batch)[real]
-        self.seen, self.looks = (
+        self.seen, self.received = (
             (self.keep * table.to(got)).index_add(0, words, new)
-            for table, new in ((self.seen, torch.ones_like(got)), (self.looks, got))
+            for table, new in ((self.seen, torch.ones_like(got)), (self.received, got))
         )
 
     def penalty(self, alpha: Tensor, batch: Batch) -> Tensor:
-        """How far the looks are from what the words want, before this batch is learned from."""
+        """How far the weights are from what they should be, before this batch is learned from."""
         strayed = uneven(alpha, batch, self.wanted().to(alpha)[batch.source])
         self.learn(alpha, batch)
         return strayed
 
 
-def with_even_looks(model: Seq2Seq, share: float) -> Callable[[Batch], Tensor]:
+def with_coverage(model: Seq2Seq, share: float) -> Callable[[Batch], Tensor]:
     """A loss for `training.fit`: the translator's own, plus `share` times the penalty."""
     fertility = Fertility(model.config.source_words)
 
@@ -82,5 +82,5 @@ def with_even_looks(model: Seq2Seq, share: float) -> Callable[[Batch], Tensor]:
 
 
 def _real(batch: Batch) -> Tensor:
-    """Which source places are not padding: (B, S)."""
+    """Which source positions are not padding: (B, S)."""
     return padding(batch.source_lengths, batch.source.shape[1]).dense(batch.source.device)[:, 0, 0]

@@ -28,7 +28,8 @@ def fused_attention(
 ) -> Tensor:
     """softmax(factor · q kᵀ + bias) v, for inputs that `attention` has checked."""
     # The last query sees every key: alone, as when a cache holds the others, it needs no mask.
-    causal = causal and q.shape[-2] > 1
+    if q.shape[-2] == 1:  # not `causal and …`: with changing shapes that is no bool to a compiler
+        causal = False
     # The kernel's own causal mask is aligned at the upper left, ours at the lower right.
     aligned = not causal or q.shape[-2] == k.shape[-2]
     if mask is None and bias is None and aligned and not off_by_one:

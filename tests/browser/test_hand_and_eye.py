@@ -1,4 +1,5 @@
-"""Where a reader's hand is, the result is in sight; and every token of a path has its name."""
+"""Where a reader's hand is, the result is in sight; every token of a path has its name; and no
+slider moves away under the hand."""
 
 import itertools
 from collections.abc import Callable
@@ -8,7 +9,14 @@ import pytest
 import torch
 from playwright.sync_api import Page
 
-from attnlab.widgets import AttentionHeatmap, AttentionWorkbench, HeadGrid, PathLength
+from attnlab.widgets import (
+    AttentionHeatmap,
+    AttentionWorkbench,
+    HeadGrid,
+    PathLength,
+    RopeDial,
+    SinusoidMatrix,
+)
 from tests.browser.conftest import write_page
 from tests.browser.live import wait_until_alive
 
@@ -88,3 +96,31 @@ def test_the_button_of_a_cell_covers_no_words(width: int, phone: Callable[..., P
             or box["y"] + box["height"] <= button["y"] + 1
             or box["y"] >= button["y"] + button["height"] - 1
         )
+
+
+PLACE = """(node) => {
+  const here = node.getBoundingClientRect();
+  const all = node.closest(".al-figure").getBoundingClientRect();
+  return [here.x - all.x, here.y - all.y, here.width];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("kind", ["sinusoid_matrix", "rope_dial"])
+def test_a_base_of_seven_digits_moves_no_slider(
+    kind: str, width: int, phone: Callable[..., Page]
+) -> None:
+    pair = [1.0, 0.4, 0.9, -0.3]
+    page = phone(
+        width, {"sinusoid_matrix": SinusoidMatrix(), "rope_dial": RopeDial(pair, pair)}[kind]
+    )
+    base = page.get_by_label("Base").first
+    places = []
+    for key in ("Home", "End"):
+        base.press(key)
+        page.wait_for_function(
+            "wanted => document.querySelector('.al-figure').figure.numbers().base === wanted",
+            arg={"Home": 10, "End": 1_000_000}[key],
+        )
+        places.append(base.evaluate(PLACE))
+    assert places[0] == pytest.approx(places[1], abs=1)

@@ -132,7 +132,7 @@ class Window(nn.Module):
         self.second = nn.Conv1d(width, width, 3)
 
     def forward(self, x):  # (B, T, E) -> (B, T, E)
-        x = F.pad(x.mT, (2, 0))  # (B, E, T), two places of 0 in front
+        x = F.pad(x.mT, (2, 0))  # (B, E, T), two zeros in front
         x = F.pad(torch.tanh(self.first(x)), (2, 0))
         return self.second(x).mT
 
@@ -178,14 +178,15 @@ Diagram(
         for layer in range(3)
         for i in range(7)
     ],
-    arrows=[
-        f"l{layer}w{j} -> l{layer + 1}w{i}"
-        for layer in range(2)
-        for i in reach[layer + 1]
-        for j in range(i - 2, i + 1)
+    arrows=["words -> window", "window -> l2w6"],
+    groups=[Group("words", [f"l0w{i}" for i in reach[0]], "five words"), Group("window", [f"l1w{i}" for i in reach[1]], "a window of three")],
+    steps=[
+        Step("The last output sees three positions of the layer below: its own and two to the left.", lit=["window", "l2w6"]),
+        Step("Each of these sees three words, its own and two to the left. The windows overlap: five words in all.", lit=["words", "window"]),
     ],
+    tall={f"l{layer}w{i}": (i, 2 - layer) for layer in range(3) for i in range(7)},
     title="Two layers of width 3: five words reach the last output",
-    caption="Bottom: words. Each place of a layer sees three places below it, its own and two to the left.",
+    caption="Bottom row: words. Each layer on top reaches two words further back.",
     gap=(14.0, 26.0),
 )  # fmt: skip
 
@@ -613,11 +614,11 @@ Diagram(
         Matrix("z", "update z", values=z[0], **row, at=(2, 1), colour="blue"),
         Box("x", "word x", at=(0, 2)),
     ],
-    arrows=["h -> keep -> sum -> h2", "h -> r", "x -> r", "r -> n", "x -> n", "n -> new -> sum", "z -> keep", "z -> new"],
+    arrows=["h -> keep -> sum -> h2", "h -> r", "x -> r", "r -> n", "x -> n", "h -> z", "x -> z", "n -> new -> sum", "z -> keep", "z -> new"],
     steps=[
         Step("Reset: how much of the old state may the candidate see?", lit=["h", "x", "r"]),
         Step("The candidate n is made as in a vanilla cell, from x and what r lets through of h.", lit=["r", "x", "n"], values={"n": n[0]}),
-        Step("Update: the share z of the old state, and 1 − z of the candidate: z = 1 copies, z = 0 replaces.", lit=["z", "keep", "new", "sum", "h2", "h", "n"], values={"h2": states[1]}),
+        Step("Update: the share z of the old state, and 1 − z of the candidate: z = 1 copies, z = 0 replaces.", lit=["x", "z", "keep", "new", "sum", "h2", "h", "n"], values={"h2": states[1]}),
         Step("The next word: new h is now the state, and the gates move.", lit=["h", "x", "r", "n", "z"], values={"h": states[1], "r": r[1], "n": n[1], "z": z[1], "h2": 0 * state}),
         Step("The first number is copied a second time, the second mostly; the third is replaced.", lit=["z", "keep", "new", "sum", "h2"], values={"h2": states[2]}),
     ],
@@ -715,6 +716,7 @@ open_gate = arrives["LSTM, forget bias 5"]
 straight = arrives["LSTM, forget bias 5, U = 0"]
 assert arrives["vanilla"][50] < 1e-8
 assert arrives["LSTM"][50] < 1e-6
+assert 100 < arrives["LSTM"][50] / arrives["LSTM, U = 0"][50] < 1000
 assert open_gate[50] > 0.1
 assert 0.15 < open_gate[:51].min() < 0.4
 assert open_gate[100] > 1 > open_gate[50]
@@ -819,7 +821,7 @@ Diagram(
         Step("When it translates, nobody knows the right word: it reads its own chien, and goes on about a dog.", lit=["right"]),
     ],
     title="Teacher forcing and free running",
-    caption="Top row: what the decoder reads. Bottom row: what it says.",
+    caption="Into the decoder: what it reads. Out of it: what it says.",
 )  # fmt: skip
 
 # %% tags=["plumbing"]
@@ -1058,7 +1060,7 @@ narrow, wide = bleu_of[48, 4400].mean(0), bleu_of[192, 2200].mean(0)
 assert (narrow - wide).abs().max() < 5, bleu_of
 fall = {n: bleu_of[192, n][:, 0] - long[192, n] for n in amounts}
 assert (fall[1100] < fall[2200]).all(), fall
-assert (fall[4400] < fall[2200] - 10).all(), fall
+assert (fall[4400] < fall[2200] - 12).all(), fall
 
 # %% [markdown] tags=["notes"]
 # Read it both ways. Down a panel: the vector. Across the panels: the learning. Both help at the right end, so the first curve alone proved nothing about the vector. Three seeds; the bands do not touch at the right end.
@@ -1199,7 +1201,7 @@ places = [
 ]
 free = sum(places) / len(places)
 print(f"next word right, reading the right words: {forced:.2f}")
-print(f"word right at its place, reading its own: {free:.2f}")
+print(f"word right in its place, reading its own: {free:.2f}")
 
 # %% tags=["deeper", "held"]
 assert forced - free >= 0.1, (forced, free)

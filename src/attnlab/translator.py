@@ -20,7 +20,7 @@ from attnlab.models.seq2seq import Seq2Seq
 from attnlab.models.transformer import Transformer
 
 Words = Sequence[str]
-# Kind -> its sizes, its model, and how it aligns. A header without a kind is from before 2017.
+# Kind -> its sizes, its model, and how it aligns. A header that names none is a "seq2seq"'s.
 KINDS: dict[str, tuple[Any, Any, Any]] = {
     "seq2seq": (seq2seq.Config, Seq2Seq, seq2seq.alignments),
     "transformer": (transformer.Config, Transformer, transformer.alignments),

@@ -15,7 +15,7 @@ import torch
 from IPython.display import display
 from PIL import Image
 
-from attnlab import figures, palette
+from attnlab import figures, palette, pictures
 from attnlab.data import photographs
 
 
@@ -77,7 +77,7 @@ def test_a_photograph_is_stored_as_one(shown):
     fig, ax = plt.subplots(figsize=(3, 3))
     ax.imshow(pixels)
     ax.set_axis_off()
-    exact, png = np.asarray(figures._drawn(fig, 144), dtype=float), figures.small_png(fig, 144)
+    exact, png = np.asarray(pictures.drawn(fig, 144), dtype=float), pictures.small_png(fig, 144)
     figures.show(fig, alt="A cat.")
     assert "data:image/webp;base64," in shown[0]._repr_html_()
     assert len(shown[0].data) < 0.7 * len(png)
@@ -102,7 +102,7 @@ def test_a_page_learns_the_room_the_type_and_the_ground_of_a_picture(shown):
 
 
 def test_what_a_notebook_gets(capsys):
-    display(figures.Picture(b"png", "A line falls.", "", (700, 420)))
+    display(pictures.Picture(b"png", "A line falls.", "", (700, 420)))
     assert capsys.readouterr().out.strip() == "Figure: A line falls."
 
 

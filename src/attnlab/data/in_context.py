@@ -23,7 +23,7 @@ def repeats(
 ) -> Iterator[tuple[Tensor, int]]:
     """Endless batches (size, length) with their period. No token comes twice within a period.
 
-    The period differs from batch to batch, so that counting places does not help.
+    The period differs from batch to batch, so that counting positions does not help.
     """
     generator = torch.Generator().manual_seed(seed)
     while True:

@@ -6,8 +6,8 @@
     rank(scores["previous token"])[0]                      # Head(layer=0, head=2, score=0.998)
 
 Shapes: N layers, H heads, L tokens. A score is the share of its attention, 0 to 1, that a head
-gives to the places its job is about, averaged over the tokens that could do the job. All jobs but
-*same word* are described by Clark et al. 2019 (arXiv:1906.04341).
+gives to the positions its job is about, averaged over the tokens that could do the job. All jobs
+but *same word* are described by Clark et al. 2019 (arXiv:1906.04341).
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Head(NamedTuple):
 
 
 def targets(role: str, tokens: Sequence[str]) -> Tensor:
-    """Where a head with this role looks: bool (L, L), row i = the places token i would look at.
+    """Where a head with this role looks: bool (L, L), row i = the positions token i would look at.
 
     Rows that are False everywhere do not take part: the first token has no previous one.
     """
@@ -59,7 +59,7 @@ def targets(role: str, tokens: Sequence[str]) -> Tensor:
 
 
 def score(attentions: Tensor, wanted: Tensor) -> Tensor:
-    """The share of attention on the wanted places: (N, H, L, L), bool (L, L) -> (N, H)."""
+    """The share of attention on the wanted positions: (N, H, L, L), bool (L, L) -> (N, H)."""
     rows = wanted.any(dim=-1)  # (L,)
     if not bool(rows.any()):
         raise ValueError(

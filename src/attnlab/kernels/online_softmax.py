@@ -66,7 +66,7 @@ def online_attention(
         part = slice(start, start + block)
         scores = scale * q @ k[..., part, :].mT  # (..., L, N)
         if causal:
-            places = torch.arange(keys, device=q.device)[part]
-            scores = scores.masked_fill(places > last, -torch.inf)
+            positions = torch.arange(keys, device=q.device)[part]
+            scores = scores.masked_fill(positions > last, -torch.inf)
         state = take(state, scores, v[..., part, :])
     return finish(state)

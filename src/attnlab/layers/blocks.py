@@ -66,7 +66,7 @@ class DecoderBlock(EncoderBlock):
             width, heads, hidden,
             norm=norm, activation=activation, rope=rope, dropout=dropout, eps=eps,
         )  # fmt: skip
-        # No rotation here: places of two different sentences have no distance.
+        # No rotation here: positions of two different sentences have no distance.
         self.cross_attention = MultiHead(width, heads, dropout=dropout)
         self.add_cross = AddNorm(width, norm, dropout, eps=eps)
 

@@ -17,7 +17,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """The same two-layer network at every place: wide, a kink, and narrow again.
+    """The same two-layer network at every position: wide, a kink, and narrow again.
 
     No dropout inside, as in the paper (§5.4); `torch.nn.Transformer` has some.
     """

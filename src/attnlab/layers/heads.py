@@ -24,7 +24,7 @@ from attnlab.attention import attention
 from attnlab.masks import Mask, check_whole
 from attnlab.shapes import check_tokens
 
-# (x (B, H, L, D), the place of its first token) -> x rotated: `positions.Rope` is one
+# (x (B, H, L, D), the position of its first token) -> x rotated: `positions.Rope` is one
 Rotation = Callable[[Tensor, int], Tensor]
 
 
@@ -42,7 +42,7 @@ class MultiHead(nn.Module):
 
     - `kv_heads`: heads of keys and values, if fewer; `kv_width`: width of `context`, if not E.
     - `qk_norm`: RMS-normalise each head's queries and keys (Henry et al. 2020), before `rope`.
-    - `rope`: rotates queries and keys by their places; called as `rope(x, offset)`.
+    - `rope`: rotates queries and keys by their positions; called as `rope(x, offset)`.
     - `off_by_one`: the softmax may attend to nothing.
     - `dropout` acts on the weights, in training only.
     - `fused`: take the fast kernel; without, the weights are written down as in 2017.

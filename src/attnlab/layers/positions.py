@@ -1,8 +1,8 @@
 """Where is a token? Encodings that are added to the tokens, or rotate queries and keys.
 
-    x = x + sinusoidal(L, E)             waves, for any length          (Vaswani et al. 2017)
-    x = Learned(longest, E)(x)           one trained row a place        (Gehring et al. 2017)
-    q, k = rope(q, 0), rope(k, 0)        turned by their places         (Su et al. 2021)
+    x = x + sinusoidal(L, E)             waves, for any length             (Vaswani et al. 2017)
+    x = Learned(longest, E)(x)           one trained row a position        (Gehring et al. 2017)
+    q, k = rope(q, 0), rope(k, 0)        turned by their positions         (Su et al. 2021)
     sinusoidal_2d, Rope2D                the same for the patches of an image
 
 Encodings that change the scores instead (Shaw, T5, ALiBi) are in `relative.py`.
@@ -13,36 +13,39 @@ Shapes: B batch, H heads, L length, E model width, D head width; R rows and C co
 import torch
 from torch import Tensor, nn
 
-BASE = 10_000.0  # the longest wave is about 2π · BASE places long
+BASE = 10_000.0  # the longest wave is about 2π · BASE positions long
 
 
 def frequencies(width: int, base: float = BASE, device: torch.device | None = None) -> Tensor:
-    """Radians a place, one for each pair of numbers: base^(-2i/width), from 1 down: (width/2,)."""
+    """How many radians each pair turns from one position to the next: base^(-2i/width), (width/2,).
+
+    From 1 down: the first pair turns fastest.
+    """
     _check_width(width, 2)
     _check_base(base)
-    # In double precision: place 100 000 times a rounded frequency would be far off the circle.
+    # In double precision: position 100 000 times a rounded frequency would be far off the circle.
     exact = torch.float32 if device is not None and device.type == "mps" else torch.float64
     return base ** (-torch.arange(0, width, 2, dtype=exact, device=device) / width)
 
 
-def angles(places: Tensor, width: int, base: float = BASE) -> Tensor:
-    """By how much each pair is turned at each place: (..., L) -> (..., L, width/2)."""
-    turns = frequencies(width, base, places.device)
-    return places[..., None].to(turns.dtype) * turns
+def angles(positions: Tensor, width: int, base: float = BASE) -> Tensor:
+    """By how much each pair is turned at each position: (..., L) -> (..., L, width/2)."""
+    turns = frequencies(width, base, positions.device)
+    return positions[..., None].to(turns.dtype) * turns
 
 
-def waves(places: Tensor, width: int, base: float = BASE) -> Tensor:
-    """The sinusoids at any places, whole or not, also negative: (..., L) -> (..., L, width).
+def waves(positions: Tensor, width: int, base: float = BASE) -> Tensor:
+    """The sinusoids at any positions, whole or not, also negative: (..., L) -> (..., L, width).
 
     Numbers 2i and 2i + 1 are the sine and the cosine of the same angle.
     """
-    turned = angles(places, width, base)  # (..., L, width/2)
+    turned = angles(positions, width, base)  # (..., L, width/2)
     pairs = torch.stack([turned.sin(), turned.cos()], dim=-1)  # (..., L, width/2, 2)
     return pairs.flatten(-2).float()  # sin cos sin cos …
 
 
 def sinusoidal(length: int, width: int, *, base: float = BASE, offset: int = 0) -> Tensor:
-    """The sinusoids of places offset, offset + 1, …: (length, width)."""
+    """The sinusoids of positions offset, offset + 1, …: (length, width)."""
     return waves(torch.arange(offset, offset + length), width, base)
 
 
@@ -68,12 +71,12 @@ class Sinusoidal(nn.Module):
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         _check_tokens(x, self.width)
-        places = torch.arange(offset, offset + x.shape[-2], device=x.device)
-        return x + waves(places, self.width, self.base).to(x.dtype)
+        positions = torch.arange(offset, offset + x.shape[-2], device=x.device)
+        return x + waves(positions, self.width, self.base).to(x.dtype)
 
 
 class Learned(nn.Module):
-    """Adds a trained vector for each place to tokens (B, L, E). It ends at `length`."""
+    """Adds a trained vector for each position to tokens (B, L, E). It ends at `length`."""
 
     def __init__(self, length: int, width: int, *, std: float = 0.02) -> None:
         super().__init__()
@@ -93,12 +96,12 @@ class Learned(nn.Module):
 
 class Rope(nn.Module):
     """Rotary positions: turn each pair of numbers of a query or key by an angle that grows with
-    its place (Su et al. 2021). The dot product of two turned vectors depends on their distance.
+    its position (Su et al. 2021). The dot product of two turned vectors depends on their distance.
 
     Fits `MultiHead(..., rope=Rope(D))`. Two ways to reach beyond the trained length:
 
     - `base`: a larger base turns more slowly (`stretched_base` says how large);
-    - `squeeze`: divide all places by it (Chen et al. 2023, position interpolation).
+    - `squeeze`: divide all positions by it (Chen et al. 2023, position interpolation).
 
     Pairs are neighbours (0, 1), (2, 3), …, as in the paper. LLaMA's published weights pair
     number i with i + D/2: the same rotation after a permutation of the rows of W_q and W_k.
@@ -108,12 +111,14 @@ class Rope(nn.Module):
         super().__init__()
         frequencies(width, base)
         if squeeze <= 0:
-            raise ValueError(f"squeeze is {squeeze}, but places are divided by it: give 1 or more.")
+            raise ValueError(
+                f"squeeze is {squeeze}, but positions are divided by it: give 1 or more."
+            )
         self.width, self.base, self.squeeze = width, base, squeeze
-        self._table: tuple[Tensor, Tensor] | None = None  # cosines and sines of places 0, 1, …
+        self._table: tuple[Tensor, Tensor] | None = None  # cosines and sines of positions 0, 1, …
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """x (..., L, D), whose first token stands at place `offset`."""
+        """x (..., L, D), whose first token stands at position `offset`."""
         _check_tokens(x, self.width)
         end = offset + x.shape[-2]
         if offset < 0 or torch.compiler.is_compiling():  # a compiler keeps what it needs itself
@@ -125,8 +130,8 @@ class Rope(nn.Module):
         return turn_pairs(x, cos[offset:end], sin[offset:end])
 
     def _turns(self, start: int, end: int, x: Tensor) -> tuple[Tensor, Tensor]:
-        places = torch.arange(start, end, device=x.device) / self.squeeze
-        turns = angles(places, self.width, self.base)
+        positions = torch.arange(start, end, device=x.device) / self.squeeze
+        turns = angles(positions, self.width, self.base)
         return turns.cos().to(x.dtype), turns.sin().to(x.dtype)
 
     def _fits(self, x: Tensor, end: int) -> bool:

@@ -5,7 +5,7 @@
     attention(q, k, v, bias=alibi(H, L, S))               a fixed slope a head         (2021)
 
 Shapes: B batch, H heads, L queries, S keys, D head width. Queries stand at the last L of the S
-places, as with `causal=True`, so that the biases are right with a KV cache as well.
+positions, as with `causal=True`, so that the biases are right with a KV cache as well.
 """
 
 import math
@@ -15,14 +15,14 @@ from torch import Tensor, nn
 
 
 def distances(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
-    """Place of the key minus place of the query, (L, S): negative = the key comes before."""
+    """Position of the key minus position of the query, (L, S): negative = the key comes before."""
     if not 1 <= queries <= keys:
         raise ValueError(
             f"{queries} queries and {keys} keys were given, but the queries are the last of the "
-            "keys' places: give at least 1 query, and no more than keys."
+            "keys' positions: give at least 1 query, and no more than keys."
         )
-    places = torch.arange(keys, device=device)
-    return places - places[keys - queries :, None]
+    positions = torch.arange(keys, device=device)
+    return positions - positions[keys - queries :, None]
 
 
 class Shaw(nn.Module):

@@ -29,7 +29,7 @@ class AttentionOnly(nn.Module):
         self.last = LayerNorm(width)
         self.out = nn.Linear(width, words, bias=False)
         initialise(self)
-        nn.init.normal_(self.words.weight)  # no places are added, so words need not be small
+        nn.init.normal_(self.words.weight)  # no positions are added, so words need not be small
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(B, L) -> logits of the token after each, (B, L, V)"""

@@ -1,6 +1,6 @@
 """BERT (Devlin et al. 2019): the encoder alone, reading both ways.
 
-    x = LayerNorm(word + place + segment);  N blocks, post-norm:  self-attention, network
+    x = LayerNorm(word + position + segment);  N blocks, post-norm:  self-attention, network
 
 Against our own `families.EncoderOnly` only the entrance is different: segments tell a first
 sentence from a second one, a LayerNorm closes the sum, and nothing is scaled by √E.

@@ -1,7 +1,7 @@
 """Two more families from the same blocks: models of one stack.
 
     DecoderOnly   each token sees those before it, and says the next (GPT: Radford et al. 2018)
-    EncoderOnly   each token sees all, and says what its place hides (BERT: Devlin et al. 2019)
+    EncoderOnly   each token sees all, and says what its position hides (BERT: Devlin et al. 2019)
 
 The third family, encoder and decoder, is `transformer.Transformer` (T5: Raffel et al. 2020).
 
@@ -118,7 +118,7 @@ class EncoderOnly(OneStack):
         return self.stack(self.embedding(tokens), mask=masks.real(tokens, PAD).dense(tokens.device))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """(B, L) -> logits of what belongs at each place (B, L, V)"""
+        """(B, L) -> logits of what belongs at each position (B, L, V)"""
         return self.generate(self.encode(tokens))
 
     def loss(self, batch: Hidden) -> Tensor:

@@ -1,4 +1,4 @@
-"""GPT-2 (Radford et al. 2019) on our own blocks: a decoder alone, pre-norm, learned places.
+"""GPT-2 (Radford et al. 2019) on our own blocks: a decoder alone, pre-norm, learned positions.
 
     tokenizer, model = gpt2()                       # fetched once, where there is a network: 550 MB
     with record(model) as maps:

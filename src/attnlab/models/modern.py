@@ -201,9 +201,9 @@ class LanguageModel(Continuing, nn.Module):
         check_numbers(tokens, self.config.words)
         x = self.words(tokens)
         if self.config.positions == "sinusoidal":
-            places = torch.arange(offset, offset + tokens.shape[1], device=x.device)
+            positions = torch.arange(offset, offset + tokens.shape[1], device=x.device)
             # √E brings the words up to the size of the waves (Vaswani et al. 2017, §3.4)
-            x = x * math.sqrt(self.config.width) + waves(places, self.config.width).to(x.dtype)
+            x = x * math.sqrt(self.config.width) + waves(positions, self.config.width).to(x.dtype)
         return x
 
     def generate(self, x: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The Transformer (Vaswani et al. 2017): an encoder reads, a decoder writes, attention joins them.
 
-    encoder     x = words·√E + places;  N blocks: self-attention, network
-    decoder     x = words·√E + places;  N blocks: causal self-attention, cross-attention, network
+    encoder     x = words·√E + positions;  N blocks: self-attention, network
+    decoder     x = words·√E + positions;  N blocks: causal self-attention, cross-attention, network
     generator   logits = x Wᵀ, with W the table of target words (tied), or a matrix of its own
 
 Every decoder block reads the output of the *last* encoder block.
@@ -45,7 +45,7 @@ class Config:
     norm: str = "pre"  # or "post"
     final_norm: bool = True  # after each stack; pre-norm needs it, the 2017 paper has none
     positions: str = "sinusoidal"
-    longest: int = 512  # how many places are prepared; learned ones end there
+    longest: int = 512  # how many positions are prepared; learned ones end there
     activation: str = "relu"
     tied: bool = True  # the generator is the table of words (Press and Wolf 2017)
     eps: float = EPS  # of the LayerNorms
@@ -66,7 +66,7 @@ class Config:
 
 
 class Embedding(nn.Module):
-    """Words as vectors, with their places: (B, L) -> (B, L, E)."""
+    """Words as vectors, with their positions: (B, L) -> (B, L, E)."""
 
     waves: Tensor
 
@@ -81,10 +81,10 @@ class Embedding(nn.Module):
             self.register_buffer("waves", table, persistent=False)
 
     def forward(self, numbers: Tensor, offset: int = 0) -> Tensor:
-        """`offset`: the place of the first column, when a cache holds what came before."""
+        """`offset`: the position of the first column, when a cache holds what came before."""
         check_numbers(numbers, self.words.num_embeddings)
         # Entries have variance 1/E, so that tied logits start near 1. √E brings the vector up to
-        # the size of its place.
+        # the size of the waves.
         x = self.words(numbers) * math.sqrt(self.words.embedding_dim)  # (B, L, E)
         if self.kind == "sinusoidal":
             end = offset + numbers.shape[1]

@@ -50,11 +50,11 @@ def spans(words: Sequence[str], hidden: Sequence[bool]) -> tuple[list[str], list
     source: list[str] = []
     target: list[str] = []
     sentinels = iter(SENTINELS)
-    for place, (word, gone) in enumerate(zip(words, hidden, strict=True)):
+    for position, (word, gone) in enumerate(zip(words, hidden, strict=True)):
         if not gone:
             source.append(word)
             continue
-        if place == 0 or not hidden[place - 1]:  # a run begins
+        if position == 0 or not hidden[position - 1]:  # a run begins
             sentinel = next(sentinels)
             source.append(sentinel)
             target.append(sentinel)
@@ -67,7 +67,7 @@ class View:
     """One family's view of a text. Rows ask, columns are seen."""
 
     reads: list[str]  # the encoder's tokens first, then the decoder's
-    says: list[str]  # what each place must say; "" where nothing is asked
+    says: list[str]  # what each position must say; "" where nothing is asked
     mask: Tensor  # (L, L), bool, True = may attend
     encoder: int  # how many of the tokens the encoder reads
 

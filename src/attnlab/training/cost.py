@@ -2,6 +2,7 @@
 
 N parameters, D tokens, C = 6 N D operations (Kaplan et al. 2020, §2.1): each weight takes part in
 one multiplication and one addition for each token on the way forwards, and twice that backwards.
+The live figure `ScalingCalculator` follows the same rules; a test compares the two.
 """
 
 from dataclasses import dataclass

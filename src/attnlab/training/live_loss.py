@@ -42,10 +42,11 @@ class LiveLoss:
 
 
 def loss_picture(losses: Sequence[float]) -> Any:
-    """The losses of a training, as a `figures.Picture`."""
+    """The losses of a training, as a `Picture`."""
     from matplotlib.figure import Figure
 
-    from attnlab.figures import COLOURS, Picture, small_png
+    from attnlab.figures import COLOURS
+    from attnlab.pictures import Picture, small_png
 
     figure = Figure(figsize=(7, 2.6), layout="constrained")
     ax = figure.add_subplot()

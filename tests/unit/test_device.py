@@ -1,6 +1,8 @@
 """The device of the GPU exercises: what is chosen, measured, and survived."""
 
+import ast
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,6 +10,7 @@ import torch
 from attnlab import device
 from attnlab.device import Device, find
 
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 CARD = Device(kind="cuda", place="cuda", name="a card", half=torch.float16)
 CPU = Device(kind="cpu", place="cpu", name="the CPU", half=torch.bfloat16)
 
@@ -69,3 +72,16 @@ def test_clocks_give_the_best_of_a_few_runs_and_cpu_time() -> None:
     spent = device.stopwatch()
     assert device.seconds(lambda: time.sleep(next(waits)), repeats=3) < 0.02
     assert spent() < 0.02  # sleeping is no work
+
+
+CLOCKS = ("time", "perf_counter", "process_time", "monotonic", "synchronize")
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.py")), ids=lambda path: path.stem)
+def test_no_notebook_has_a_clock_of_its_own(path: Path) -> None:
+    """They ask `seconds` and `stopwatch`, which know how to wait for a device."""
+    calls = (
+        n.func for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call)
+    )
+    own = [f"{ast.unparse(one)}()" for one in calls if getattr(one, "attr", "") in CLOCKS]
+    assert not own, f"{path.name} reads a clock by {own}"

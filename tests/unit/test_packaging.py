@@ -139,6 +139,21 @@ def test_the_readme_lists_every_chapter() -> None:
     assert listed == {stem for stem in stems if not stem.startswith("gpu_")}
 
 
+def test_the_readme_says_how_long_a_chapter_takes() -> None:
+    """To the nearest half hour of the minutes in its head."""
+    rows = re.findall(
+        r"\(notebooks/student/(\w+)\.ipynb\).*\| (\d)(½?) h \|",
+        (ROOT / "README.md").read_text("utf-8"),
+    )
+    said = {name: int(hours) + 0.5 * bool(half) for name, hours, half in rows}
+    minutes = {}
+    for name in said:
+        text = (ROOT / f"notebooks/{name}.py").read_text(encoding="utf-8")
+        minutes[name] = int(re.search(r"^#     minutes: (\d+)$", text, re.MULTILINE)[1])
+    assert said == {name: round(2 * n / 60) / 2 for name, n in minutes.items()}
+    assert len(said) >= 12
+
+
 def test_the_readme_installs_from_the_address_of_the_project() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f'pip install "attnlab[course] @ git+{PROJECT["urls"]["Repository"]}"' in text

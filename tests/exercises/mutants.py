@@ -4,6 +4,7 @@
     python tests/exercises/mutants.py 03.1 08    # one exercise, one chapter
     python tests/exercises/mutants.py -v 03.1    # with the generic rejections, to give them names
     python tests/exercises/mutants.py -w 03.1    # with the words that counted as names
+    python tests/exercises/mutants.py -a 03.1    # with every rejection, to be read by a person
     python tests/exercises/mutants.py --most=60  # so many of each exercise, spread over all
     python tests/exercises/mutants.py --keep 08  # and keep the counts in mutants.json
 
@@ -82,12 +83,13 @@ class Tally:
     generic: list[str] = field(default_factory=list)
     long: list[str] = field(default_factory=list)  # messages of more than four lines
     words: Counter = field(default_factory=Counter)  # (kind, words that named it)
+    told: list[str] = field(default_factory=list)  # every rejection, and as what it counted
     all: int = 0  # mutants that there are, whether run or not
 
     def add(self, other: "Tally") -> None:
         for key in ("made", "equal", "rejected", "named"):
             setattr(self, key, getattr(self, key) + getattr(other, key))
-        for key in ("passed", "misleading", "generic", "long"):
+        for key in ("passed", "misleading", "generic", "long", "told"):
             getattr(self, key).extend(getattr(other, key))
         self.words.update(other.words)
 
@@ -132,6 +134,8 @@ def trees(function) -> ast.FunctionDef | None:
 def in_place(tree: ast.FunctionDef, given: tuple) -> list[Slip]:
     """The same answer, which edits an input on the way."""
     made = []
+    names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
+    stored = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     for argument, value in zip(tree.args.args, given, strict=False):
         edits = {torch.Tensor: "fill_(1)", list: "clear()"}
         if type(value) not in edits or not isinstance(tree.body[-1], ast.Return):
@@ -139,7 +143,11 @@ def in_place(tree: ast.FunctionDef, given: tuple) -> list[Slip]:
         other = copy.deepcopy(tree)
         other.decorator_list = []
         last = other.body.pop()
-        more = f"result = 0\n{argument.arg}.{edits[type(value)]}"
+        name = argument.arg
+        if name in stored:  # `x = x.numpy()`: by then it is something else
+            other.body.insert(0, ast.parse(f"given = {name}").body[0])
+            name = "given"
+        more = f"result = 0\n{name}.{edits[type(value)]}"
         other.body += [*ast.parse(more).body, ast.Return(ast.Name("result", ast.Load()))]
         other.body[-3].value = last.value
         made.append(
@@ -460,6 +468,7 @@ def _try(ground: Ground, slip: Slip, function, origin, result: Tally) -> None:
         endless,
     )
     how, words = name_of(message)
+    result.told.append(f"{how or 'generic'} {text}")
     if how == "misleading":
         result.misleading.append(text)
     elif how:
@@ -503,6 +512,8 @@ def main(arguments: list[str]) -> int:
                 print(textwrap.indent(f"MISLEADING {text}", "    "))
             for text in found.generic if verbose else ():
                 print(textwrap.indent(f"GENERIC {text}", "    "))
+            for text in found.told if "-a" in arguments else ():
+                print(textwrap.indent(f"TOLD {text}", "    "))
             for text in found.long if verbose else ():
                 print(textwrap.indent(f"LONG {text}", "    "))
             failed |= bool(found.passed or found.misleading or found.share < NAMED)

@@ -2,8 +2,10 @@
 
 A rejection counts as named when
 - it accuses a known mistake (a suspect, a slip) that does the same as the mutant on *every* input,
-- or it points to a line and says what kind of change would help, and that change makes the mutant
-  right on every input,
+- or it points to a line and says what kind of change would help, that change makes the mutant right
+  on every input, and it is what undoes the mutation, or is on the very line of it, or its words
+  are of this kind of change (NAMES): a change elsewhere, of another kind, may help as well, but
+  does not tell the mistake,
 - or it says that a name plays no part, and the mutation took the last use of that name away,
 - or it says that a name has no value, and the mutation dropped the step that gives it one, or put
   another name there,
@@ -19,6 +21,7 @@ there, a change that does not mend it, a claim about axes or overflow (CLAIMS) t
 or a name that played no part in the right answer either.
 """
 
+import ast
 import functools
 import re
 from collections.abc import Callable
@@ -177,6 +180,20 @@ _SEEN = re.compile(
 )
 
 
+def _undone(message: Message, text: str) -> bool:
+    """Is the mutant, with this change, the right answer that it was made of?"""
+    from mutants import trees
+
+    def plainly(tree: ast.FunctionDef) -> str:
+        tree.decorator_list = []
+        if ast.get_docstring(tree) is not None:
+            tree.body = tree.body[1:]
+        return ast.unparse(tree)
+
+    before, now = trees(message.origin), ast.parse(text).body[0]
+    return before is not None and plainly(before) == plainly(now)
+
+
 def name_of(message: Message) -> tuple[str, str]:
     """How the mistake is named and by which words; "misleading"; or nothing."""
     from mutants import alike, doing
@@ -197,7 +214,13 @@ def name_of(message: Message) -> tuple[str, str]:
         else:
             cases = zip(message.inputs, message.right, message.sound, strict=True)
             right = all(alike(doing(repaired.function, g), r) for g, r, sound in cases if sound)
-        return ("mended" if right else "misleading"), cause
+        if not right:
+            return "misleading", cause
+        if _undone(message, repaired.text):
+            return "undone", cause
+        if repaired.line == message.slip.line:
+            return "on its line", cause
+        return ("of its kind" if re.search(NAMES[kind], cause.rpartition("`:")[2]) else ""), cause
     if cause:  # the answer is random
         return "read", cause
     if re.search(r"^`\w+` (is computed and never used|plays no part)", likely):

@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 
 from attnlab import checks, masks
 from attnlab.checks import Exercise, Mistake, check, close, exercises, numbers, safely
-from attnlab.checks.compare import difference
+from attnlab.checks.compare import apart, difference, unlike
 from attnlab.checks.explain import blank
 
 TOO_LONG = "still running after"
@@ -394,6 +394,20 @@ def test_dice_are_named(mean):
     assert RANDOM in mean.judge(lambda x: (random.random(), [str(random.random())])).message
 
 
+def forgets_the_last_row(x):
+    out = x.new_empty(len(x))
+    for i in range(len(x) - 1):
+        out[i] = x[i].mean()
+    out[-1] = torch.rand(())  # what was in memory may be the same twice
+    return out
+
+
+def test_memory_that_is_never_filled_is_no_dice(mean):
+    said = mean.judge(forgets_the_last_row).message
+    assert "`new_empty` holds whatever was in memory" in said
+    assert RANDOM not in said
+
+
 async def a_coroutine(x):
     return x.mean(-1)
 
@@ -523,6 +537,14 @@ def test_difference_names_the_place():
     near = difference(torch.tensor([0.1234567]), torch.tensor([0.1234]))
     assert near == "at [0] there is 0.1234567, expected 0.1234"
     assert "expected True" in difference(torch.tensor([False]), torch.tensor([True]))
+
+
+def test_numbers_that_differ_are_told_apart():
+    assert apart(0.9996, 1) == ("0.9996", "1.0000")
+    assert apart(0.5, 1, 2) == ("0.50", "1.00")
+    assert unlike(torch.tensor([[1.0, 1.0], [1.2, 1.0]]), 1) == "1.200"  # not the first
+    assert unlike(torch.tensor([1.0, torch.nan]), 1) == "nan"
+    assert unlike(torch.tensor(1.0), 1, 2) == "1.00"
 
 
 def test_numbers_do_not_touch_the_global_generator():

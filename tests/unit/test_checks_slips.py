@@ -71,7 +71,7 @@ def shifted(y, scale):
         ("`x` is used where `scale` belongs.", False),
         ("Two quantities are mixed up: one step uses `z` for `y`.", False),  # y is an argument
         ("It is off by one: a 3 stands where a 2 belongs.", True),
-        ("It is off by one: a 1 stands where a 2 belongs.", True),
+        ("It is off by one: a 1 stands where a 2 belongs.", False),  # as often as in `halves`
         ("It is off by one: a 0 stands where a 1 belongs.", False),
         ("A constant is wrong: 0.5 stands where 2 belongs.", False),
         ("Two things are multiplied where they are added.", True),
@@ -80,6 +80,11 @@ def shifted(y, scale):
         ("The border is wrong: `>` stands where `>=` belongs. Look at what lies on it.", True),
         ("The border is wrong: `<=` stands where `<` belongs. Look at what lies on it.", False),
         ("The two sides of a matrix product have changed places.", False),
+        ("`mean` stands where `sum` belongs.", False),  # it is not called here
+        ("`mean` runs over all axes at once: one axis is meant.", False),
+        ("`mean` runs along the first axis; it belongs along the last axis.", False),
+        ("The `mean` is missing.", True),
+        ("The `abs` is missing.", False),  # nor is it called in `halves`
         ("The rows do not add up to 1.", True),  # no code is quoted
     ],
 )

@@ -30,7 +30,7 @@ from attnlab.checks.capstone_suspects import (
     swiglu,
 )
 from attnlab.checks.cause import MORE
-from attnlab.checks.compare import a_kind_of, close, difference, numbers
+from attnlab.checks.compare import a_kind_of, close, difference, numbers, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake, raised
@@ -293,7 +293,9 @@ shares_exercise = Exercise(
 def they_are_probabilities(answer: Answer) -> None:
     total = float(answer(numbers(6, spread=2), 1.0, 1.0).sum())
     if not close(total, 1.0):
-        raise Mistake(f"The shares add up to {total:.3f}, not 1.", likely="A softmax is missing?")
+        raise Mistake(
+            f"The shares add up to {unlike(total, 1)}, not 1.", likely="A softmax is missing?"
+        )
 
 
 @shares_exercise.property

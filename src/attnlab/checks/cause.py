@@ -20,7 +20,7 @@ from attnlab.checks.arguments import argument_names, tensor_of
 from attnlab.checks.compare import close, is_number, kind
 from attnlab.checks.explain import words_of
 from attnlab.checks.look import ONES, SWAPPED, about_shapes
-from attnlab.checks.quoted import bears_out
+from attnlab.checks.quoted import bears_out, never_filled
 from attnlab.checks.repair import Repair, repair
 from attnlab.checks.state import Unguarded
 
@@ -180,6 +180,8 @@ def _dice(answer: Answer) -> str:
         return ""
     if close(again, last.seen):
         return ""
+    if name := never_filled(answer.function):
+        return f"`{name}` holds whatever was in memory, and some places of it are never filled."
     return "Called twice with the same arguments it gives two results: something in it is random."
 
 

@@ -16,7 +16,7 @@ from attnlab.checks.ch00_suspects import (
     glue,
     stretches,
 )
-from attnlab.checks.compare import a_kind_of, close, numbers, show
+from attnlab.checks.compare import a_kind_of, close, numbers, show, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -85,7 +85,7 @@ def a_vector_is_most_similar_to_itself(answer: Answer) -> None:
     seen = answer(table[2].clone(), table)
     if not close(seen[2], 1.0):
         raise Mistake(
-            f"The cosine of a vector with itself came out as {seen[2]:.2f}, not 1.",
+            f"The cosine of a vector with itself came out as {unlike(seen[2], 1, 2)}, not 1.",
             likely="Divide the dot product by both lengths.",
         )
 

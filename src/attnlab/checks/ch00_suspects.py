@@ -163,6 +163,11 @@ def _keeps_two(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -
     return _named(_scores(given, table).scatter(1, given[:, 2:], -torch.inf), words)
 
 
+def _keeps_c(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
+    given = _given(puzzles, words)
+    return _named(_scores(given, table).scatter(1, given[:, :2], -torch.inf), words)
+
+
 def _out_everywhere(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
     given = _given(puzzles, words)
     return _named(_scores(given, table).index_fill(1, given.flatten(), -torch.inf), words)
@@ -202,6 +207,12 @@ def _long_rows(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -
     return _named(((b - a + c) @ table.T).scatter(1, given, -torch.inf), words)
 
 
+def _long_words(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
+    given = _given(puzzles, words)
+    a, b, c = F.normalize(table, dim=-1)[given].unbind(1)
+    return _named(((b - a + c) @ table.T).scatter(1, given, -torch.inf), words)
+
+
 def _long_steps(puzzles: Sequence[Puzzle], words: Sequence[str], table: Tensor) -> list[str]:
     given = _given(puzzles, words)
     a, b, c = table[given].unbind(1)
@@ -216,6 +227,7 @@ ANALOGY: Suspects = [
         _keeps_all,
     ),
     ("Only c is left out. The other two are given as well.", _keeps_two),
+    ("c is not left out. All three are given words.", _keeps_c),
     (
         "You left out the words of all puzzles. A word that is given in one may be the answer of "
         "another: each row of the scores leaves out its own three.",
@@ -249,6 +261,7 @@ ANALOGY: Suspects = [
     ),
 ]
 ANALOGY = again(ANALOGY, "leaves out its own three", _out_of_the_list)
+ANALOGY = again(ANALOGY, "Long rows win here", _long_words)
 
 
 # 00.5 my_frames(sound, size)

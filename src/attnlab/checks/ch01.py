@@ -25,7 +25,7 @@ from attnlab.checks.ch01_suspects import (
     rnn,
     teacher,
 )
-from attnlab.checks.compare import close, difference, numbers
+from attnlab.checks.compare import close, difference, numbers, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -355,7 +355,7 @@ def the_shares_add_up_to_one(answer: Answer) -> None:
     total = float(answer(SIZES).sum())
     if not close(total, 1.0):
         raise Mistake(
-            f"For lengths {SIZES.tolist()} the shares add up to {total:.3f}, not to 1.",
+            f"For lengths {SIZES.tolist()} the shares add up to {unlike(total, 1)}, not to 1.",
             likely="Divide by their sum at the end.",
         )
 

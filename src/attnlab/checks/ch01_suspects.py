@@ -414,6 +414,13 @@ def _ended(target: Tensor, mark: int = EOS, shift: int = 0) -> Tensor:
     return longer.scatter(1, ends, mark)
 
 
+def _ended_together(target: Tensor) -> Tensor:
+    """The end mark of all where that of the first belongs."""
+    longer = _beside(target, last=PAD)
+    longer[:, int((target[0] != PAD).sum())] = EOS
+    return longer
+
+
 def teacher(target: Tensor) -> Lesson:
     """The right answer: what is read, what is to be said."""
     return _beside(target, first=BOS), _ended(target)
@@ -466,6 +473,11 @@ TEACHER: Suspects = [
             _beside(target, first=BOS),
             _ended(target).maximum(_beside(torch.zeros_like(target), last=EOS)),
         ),
+    ),
+    (
+        "The end mark of every sentence stands where that of the first one belongs. Each has its "
+        "own length.",
+        lambda target: (_beside(target, first=BOS), _ended_together(target)),
     ),
     (
         "Every place of padding has become an end mark: a sentence ends once.",

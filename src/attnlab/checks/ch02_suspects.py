@@ -254,6 +254,16 @@ GATES: Suspects = [
         lambda z: (1 - z) * z.cumprod(-2) / z,
     ),
     (
+        "The product runs over the steps *before* i. What happens to candidate i comes after it.",
+        lambda z: (
+            (1 - z) * torch.cat([torch.ones_like(z[..., :1, :]), z[..., :-1, :]], -2).cumprod(-2)
+        ),
+    ),
+    (
+        "The products run over the entries of a state. They run over the steps, axis −2.",
+        lambda z: (1 - z) * later(z.mT).mT,
+    ),
+    (
         "The product runs over the steps up to i. What happens to candidate i comes after it.",
         lambda z: (1 - z) * z.cumprod(-2),
     ),

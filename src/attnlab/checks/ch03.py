@@ -14,7 +14,7 @@ from attnlab.attention import weights
 from attnlab.checks import ch03_cross, ch03_inside  # noqa: F401  (their exercises)
 from attnlab.checks.answer import OVERFLOWS, Answer
 from attnlab.checks.ch03_suspects import CAUSAL, MASKED, WEIGHTS, attend, lower_right
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.compare import close, numbers, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -44,7 +44,7 @@ def every_row_sums_to_one(answer: Answer) -> None:
     sums = answer(numbers(3, 4), numbers(5, 4, seed=1)).sum(-1)
     if not close(sums, 1.0):
         raise Mistake(
-            f"The three rows sum to {', '.join(f'{s:.2f}' for s in sums)}, not to 1.",
+            f"The three rows sum to {', '.join(unlike(s, 1, 2) for s in sums)}, not to 1.",
             likely="Each query shares out 1 among the keys: a softmax along the last axis does "
             "that.",
         )
@@ -212,8 +212,8 @@ def the_visible_keys_share_out_exactly_one(answer: Answer) -> None:
     seen = answer(q, k, torch.ones(5, 6), SOME)
     if not close(seen, 1.0):
         raise Mistake(
-            "When all values are 1, the result should be 1 as well, but row 0 is "
-            f"{seen[0, 0]:.3f}.",
+            "When all values are 1, the result should be 1 as well, but there is "
+            f"{unlike(seen, 1)}.",
             likely="The visible weights have to sum to 1: hide the scores before the softmax.",
         )
 
@@ -236,8 +236,8 @@ def an_empty_row_gives_zeros(answer: Answer) -> None:
     seen = answer(q, k, v, EMPTY)
     if not close(seen[1], 0.0):
         raise Mistake(
-            "Query 1 may see nothing, so its row should be zeros, but it starts with "
-            f"{seen[1, 0]:.3f}.",
+            "Query 1 may see nothing, so its row should be zeros, but there is "
+            f"{unlike(seen[1], 0)}.",
             likely="Set the weights of such a row to 0 after the softmax.",
         )
     answer.must_match(q, k, v, EMPTY)

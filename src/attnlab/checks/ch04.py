@@ -22,7 +22,7 @@ from attnlab.checks.ch04_suspects import (
     previous,
     without,
 )
-from attnlab.checks.compare import a_kind_of, close, is_number, numbers
+from attnlab.checks.compare import a_kind_of, close, is_number, numbers, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -158,7 +158,8 @@ def a_head_that_looks_back_scores_high(answer: Answer) -> None:
     if not close(seen, torch.tensor([0.8, 0.0])):
         raise Mistake(
             "In one head every token gives 0.8 to the token before it, in another to the one "
-            f"after it. The scores are {seen[0]:.2f} and {seen[1]:.2f}, expected 0.80 and 0.00.",
+            f"after it. The scores are {unlike(seen[0], 0.8, 2)} and {unlike(seen[1], 0, 2)}, "
+            "expected 0.80 and 0.00.",
             likely="Row i is a query. Its previous token is column i − 1.",
         )
 
@@ -258,7 +259,7 @@ def every_arrow_has_length_one(answer: Answer) -> None:
         if not bool(((lengths - 1).abs() < 1e-3).all()):
             worst = lengths[(lengths - 1).abs().argmax()]
             raise Mistake(
-                f"With n = {n} one arrow has length {worst:.2f}, not 1.",
+                f"With n = {n} one arrow has length {unlike(worst, 1, 2)}, not 1.",
                 likely="Divide each column by its norm, or use (cos, sin) of an angle.",
             )
 
@@ -384,7 +385,7 @@ def one_head_for_each_wish_serves_everybody(answer: Answer) -> None:
     seen = _share(answer, 4, 4, 5)
     if abs(seen - 1) > 1e-6:
         raise Mistake(
-            f"With 4 heads for 4 wishes every film is right: share 1, not {seen:.3g}.",
+            f"With 4 heads for 4 wishes every film is right: share 1, not {unlike(seen, 1)}.",
             likely="Served wishes are right, whatever the number of shelves.",
         )
 
@@ -394,7 +395,7 @@ def heads_without_a_wish_change_nothing(answer: Answer) -> None:
     seen = _share(answer, 9, 4, 5)
     if abs(seen - 1) > 1e-6:
         raise Mistake(
-            f"With 9 heads for 4 wishes the share is 1, not {seen:.3g}.",
+            f"With 9 heads for 4 wishes the share is 1, not {unlike(seen, 1)}.",
             likely="No more wishes can be served than there are: min(heads, wishes).",
         )
 
@@ -405,7 +406,7 @@ def one_head_for_two_wishes(answer: Answer) -> None:
     if abs(seen - 0.625) > 1e-6:
         raise Mistake(
             "One head, two wishes, four shelves: one film is right for certain, the other 1 time "
-            f"in 4, so 1.25 of 2 films, a share of 0.625, not {seen:.3g}."
+            f"in 4, so 1.25 of 2 films, a share of 0.625, not {unlike(seen, 0.625)}."
         )
 
 

@@ -19,7 +19,7 @@ from attnlab.checks.ch05_suspects import (
     rope,
     shift,
 )
-from attnlab.checks.compare import a_kind_of, close, numbers
+from attnlab.checks.compare import a_kind_of, apart, close, numbers, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -49,7 +49,7 @@ def there_is_one_row_for_each_place(answer: Answer) -> None:
 def at_place_0_all_sines_are_0_and_all_cosines_1(answer: Answer) -> None:
     first = answer(5, 8)[0]
     if not close(first, torch.tensor([0.0, 1.0] * 4)):
-        row = ", ".join(f"{x:.2f}" for x in first.tolist())
+        row = ", ".join(unlike(x, i % 2, 2) for i, x in enumerate(first))
         raise Mistake(f"The row of position 0 is ({row}), expected (0, 1, 0, 1, 0, 1, 0, 1).")
 
 
@@ -112,7 +112,7 @@ def it_moves_every_place_by_k(answer: Answer) -> None:
             place = int((gap > 1e-3).nonzero()[0])
             raise Mistake(
                 f"With k = {k} and width {width}, M · PE({place}) is not PE({place + k}): off by "
-                f"{gap[place]:.2f}.",
+                f"{gap[place]:.2g}.",
                 likely="Each pair (sin, cos) has a 2 × 2 block on the diagonal, with the angle "
                 "k · ω.",
             )
@@ -159,8 +159,9 @@ def a_turn_keeps_lengths(answer: Answer) -> None:
     before, after = x.norm(dim=-1), answer(x, 3).norm(dim=-1)
     if not close(after, before):
         token = int((after - before).abs().argmax())
+        now, once = apart(after[token], before[token], 2)
         raise Mistake(
-            f"Token {token} had length {before[token]:.2f} and now has {after[token]:.2f}.",
+            f"Token {token} had length {once} and now has {now}.",
             likely="(a, b) becomes (a cos − b sin, a sin + b cos).",
         )
 
@@ -235,7 +236,7 @@ def there_is_one_bias_for_each_head_query_and_key(answer: Answer) -> None:
 def a_token_is_at_distance_0_from_itself(answer: Answer) -> None:
     own = answer(SLOPES, 4, 4).diagonal(dim1=-2, dim2=-1)
     if not close(own, 0.0):
-        raise Mistake(f"A token's bias towards itself is {own.abs().max():.2f}, expected 0.")
+        raise Mistake(f"A token's bias towards itself is {own.abs().max():.2g}, expected 0.")
 
 
 @linear.property
@@ -479,7 +480,7 @@ def the_slowest_hand_turns_factor_times_more_slowly(answer: Answer) -> None:
         if abs(slower - factor) > 1e-3 * factor:
             raise Mistake(
                 f"With base {base:g} and {width // 2} hands, your base {float(seen):.4g} makes the "
-                f"slowest hand {slower:.3g} times slower, not {factor:g} times.",
+                f"slowest hand {slower:.4g} times slower, not {factor:g} times.",
                 likely="The slowest hand turns by base ** (−(width − 2) / width) in one step.",
             )
 

@@ -323,6 +323,11 @@ BASES: Suspects = [
         lambda f, w, b: b / f,
     ),
     (
+        "This is half the exponent: the slowest hand, i = width / 2 − 1, turns by base ** (−2i / "
+        "width), not base ** (−i / width).",
+        lambda f, w, b: b * f ** (2 * w / (w - 2)),
+    ),
+    (
         "The power was taken of the base as well. Only `factor` has one: base · factor ** (…).",
         lambda f, w, b: (b * f) ** (w / (w - 2)),
     ),

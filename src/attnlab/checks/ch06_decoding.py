@@ -21,7 +21,7 @@ from attnlab.checks.ch06_suspects import (
     scaled,
     smoothed,
 )
-from attnlab.checks.compare import close, numbers
+from attnlab.checks.compare import close, numbers, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -50,7 +50,9 @@ def the_shape_stays_as_given(answer: Answer) -> None:
 def the_kept_words_add_up_to_one(answer: Answer) -> None:
     total = answer(SHARES, 0.7).sum()
     if not close(total, torch.tensor(1.0)):
-        raise Mistake(f"The result adds up to {total:.2f}, not to 1.", likely="Divide by the sum.")
+        raise Mistake(
+            f"The result adds up to {unlike(total, 1, 2)}, not to 1.", likely="Divide by the sum."
+        )
 
 
 @nucleus_sampling.property

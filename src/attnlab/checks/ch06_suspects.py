@@ -52,6 +52,22 @@ def in_rank_order(probabilities: Tensor, p: float) -> Tensor:
     return kept / kept.sum(-1, keepdim=True)
 
 
+def above_the_rest(probabilities: Tensor, p: float) -> Tensor:
+    kept = probabilities * (probabilities >= 1 - p)
+    kept = torch.where(kept.sum(-1, keepdim=True) > 0, kept, probabilities)
+    return kept / kept.sum(-1, keepdim=True)
+
+
+def put_back_twisted(probabilities: Tensor, p: float) -> Tensor:
+    order, _, before = ranked(probabilities)
+    kept = (probabilities.gather(-1, order) * (before < p)).gather(-1, order)
+    return kept / kept.sum(-1, keepdim=True)
+
+
+def softly(probabilities: Tensor, p: float) -> Tensor:
+    return without_adding_up(probabilities, p).softmax(-1)
+
+
 def above(probabilities: Tensor, p: float) -> Tensor:
     kept = probabilities * (probabilities >= p)
     return kept / kept.sum(-1, keepdim=True)
@@ -74,6 +90,21 @@ NUCLEUS: Suspects = [
     (
         "The result is in order of rank, not in the order of the words: scatter it back.",
         in_rank_order,
+    ),
+    (
+        "The order was applied once more, not undone: what has rank r goes back to position "
+        "order[r]. `scatter` does that, `gather` does not.",
+        put_back_twisted,
+    ),
+    (
+        "A softmax of probabilities gives even the words that were cut some. Divide the kept ones "
+        "by their sum.",
+        softly,
+    ),
+    (
+        "This keeps the words whose own probability is at least 1 − p. The *sum* of the kept words "
+        "must reach p.",
+        above_the_rest,
     ),
     (
         "This keeps the words whose own probability is at least p. The *sum* of the kept words "

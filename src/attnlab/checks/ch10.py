@@ -28,7 +28,7 @@ from attnlab.checks.ch10_suspects import (
     soap_step,
     taken,
 )
-from attnlab.checks.compare import a_kind_of, close, difference, numbers
+from attnlab.checks.compare import a_kind_of, close, difference, numbers, unlike
 from attnlab.checks.draw import Draw
 from attnlab.checks.exercise import Exercise
 from attnlab.checks.explain import Mistake
@@ -127,7 +127,7 @@ def the_mean_square_becomes_one(answer: Answer) -> None:
     seen = answer(x, torch.ones(5), 1e-6)
     size = float(seen.square().mean(-1)[0])
     if abs(size - 1) > 1e-3:
-        raise Mistake(f"With weight 1, the mean square of a token is {size:.2f}, not 1.")
+        raise Mistake(f"With weight 1, the mean square of a token is {unlike(size, 1, 2)}, not 1.")
 
 
 @rms_by_hand.property

@@ -79,6 +79,28 @@ def difference(seen: Any, expected: Any) -> str:
     return f"at {place} there is {show(a)}, expected {show(b)}"
 
 
+def apart(seen: Any, expected: Any, digits: int = 3) -> tuple[str, str]:
+    """Two numbers, with as many digits as it takes to tell them apart.
+
+    Of a tensor it is the number that is furthest from what it should be.
+    """
+    a, b = (torch.as_tensor(x).detach().double() for x in (seen, expected))
+    a, b = (x.flatten() for x in torch.broadcast_tensors(a, b))
+    worst = int((a - b).abs().nan_to_num(torch.inf).argmax())
+    one, other = a[worst].item(), b[worst].item()
+    more = range(digits, 8) if not close(one, other) else range(digits, digits + 1)
+    for n in more:
+        said = f"{one:.{n}f}", f"{other:.{n}f}"
+        if said[0] != said[1]:
+            break
+    return said
+
+
+def unlike(seen: Any, expected: Any, digits: int = 3) -> str:
+    """The number that is furthest from what it should be, so that one can see that it is."""
+    return apart(seen, expected, digits)[0]
+
+
 def show(value: Any) -> str:
     """A value short enough for a sentence."""
     if isinstance(value, Tensor) and value.numel() == 1:

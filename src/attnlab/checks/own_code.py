@@ -78,6 +78,16 @@ class Code:
             return parent, name, [other if one is node else one for one in value]
         return parent, name, other
 
+    def text(self, edit: Edit) -> str:
+        """The source with this edit, as Python writes it."""
+        node, name, value = edit
+        before = getattr(node, name)
+        setattr(node, name, value)
+        try:
+            return ast.unparse(ast.fix_missing_locations(self.tree))
+        finally:
+            setattr(node, name, before)
+
     def compiled(self, edit: Edit) -> Callable[..., Any]:
         """The function with this edit. The tree is as it was afterwards."""
         node, name, value = edit

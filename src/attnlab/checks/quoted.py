@@ -13,6 +13,7 @@ import functools
 import inspect
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -28,15 +29,17 @@ class Reading:
         names = [n for n in nodes if isinstance(n, ast.Name)]
         self.read = [n.id for n in names if isinstance(n.ctx, ast.Load)]
         self.written = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-        self.numbers = {
+        self.numbers = Counter(
             f"{n.value:g}"
             for n in nodes
             if isinstance(n, ast.Constant) and isinstance(n.value, int | float)
-        }
+        )
         self.operators = {type(n.op) for n in nodes if isinstance(n, ast.BinOp | ast.AugAssign)}
-        self.compared = {type(op) for n in nodes if isinstance(n, ast.Compare) for op in n.ops}
+        self.compared = Counter(
+            type(op) for n in nodes if isinstance(n, ast.Compare) for op in n.ops
+        )
         self.signs = {type(n.op) for n in nodes if isinstance(n, ast.UnaryOp)}
-        self.called = {label(n) for n in nodes if isinstance(n, ast.Call)}
+        self.called = Counter(label(n) for n in nodes if isinstance(n, ast.Call))
 
     def uses(self, name: str) -> int:
         return self.read.count(name)
@@ -52,6 +55,16 @@ def reading(function: Any) -> Reading | None:
     if not isinstance(tree, ast.FunctionDef) or tree.name != getattr(function, "__name__", ""):
         return None  # of a lambda, all around it is given as its source
     return Reading(tree)
+
+
+def never_filled(answer: Any) -> str:
+    """The call that makes a tensor without setting its numbers, if the answer has one."""
+    try:
+        own = reading(answer)
+    except TypeError:
+        return ""
+    names = ("empty", "empty_like", "new_empty")
+    return next((name for name in names if own is not None and own.called[name]), "")
 
 
 def bears_out(answer: Any, plain: Any, words: str) -> bool:
@@ -86,9 +99,30 @@ def _theirs(own: Reading, right: Reading, name: str) -> str:
 
 def _operator(*operators: type[ast.AST], calls: str = "") -> Callable[..., bool]:
     def holds(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
-        return bool((own.operators | own.signs) & set(operators) or own.called & set(calls.split()))
+        operated = (own.operators | own.signs) & set(operators)
+        return bool(operated or own.called.keys() & set(calls.split()))
 
     return holds
+
+
+def _wrong_number(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    """The number that is said to be wrong stands there oftener than in the right answer."""
+    number = quote[1].strip("-")
+    return own.numbers[number] > right.numbers[number]
+
+
+def _wrong_border(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    kinds = _COMPARED[quote[1]]
+    seen, wanted = (sum(one.compared[kind] for kind in kinds) for one in (own, right))
+    return seen > wanted
+
+
+def _called(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    return own.called[quote[1]] > 0
+
+
+def _forgotten(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    return own.called[quote[1]] < right.called[quote[1]]
 
 
 _COMPARED: dict[str, set[type[ast.cmpop]]] = {  # a < b is b > a
@@ -108,12 +142,13 @@ _QUOTES: list[tuple[str, Callable[[Reading, Reading, re.Match[str]], bool]]] = [
         lambda own, right, quote: {quote[1], quote[2]} <= own.written,
     ),
     (r"^`(\w+)` plays no part in one place", _less),
-    (r"a (-?[\d.e+-]+) stands where", lambda own, right, quote: quote[1].strip("-") in own.numbers),
-    (r"wrong: (-?[\d.e+-]+) stands where", lambda own, right, quote: quote[1] in own.numbers),
-    (
-        r"`([<>]=?)` stands where",
-        lambda own, right, quote: bool(_COMPARED[quote[1]] & own.compared),
-    ),
+    (r"a (-?[\d.e+-]+) stands where", _wrong_number),
+    (r"wrong: (-?[\d.e+-]+) stands where", _wrong_number),
+    (r"`([<>]=?)` stands where", _wrong_border),
+    (r"^`(\w+)` stands where", _called),
+    (r"^`(\w+)` runs (?:over|along)", _called),
+    (r"^The axis is the wrong one: `(\w+)`", _called),
+    (r"^(?:The|A step is missing, the one with) `(\w+)`(?: is missing)?\.$", _forgotten),
     (r"^Two things are added where", _PLUS),
     (r"^There is a plus where", _PLUS),
     (r"^Two things are multiplied where", _TIMES),

@@ -24,10 +24,12 @@ from attnlab.checks.remedies import changes
 
 @dataclass
 class Repair:
-    """What makes an answer right: the words for the learner, and the function for the tests."""
+    """What makes an answer right: the words for the learner; the rest is for the tests."""
 
     words: str
     function: Callable[..., Any]
+    line: int  # of the answer's source that was changed, the first being 1
+    text: str  # the source with the change
 
 
 def repair(
@@ -60,7 +62,8 @@ def repair(
         except (SyntaxError, ValueError, TypeError):
             continue
         if right(made):
-            return Repair(f"Look at the line `{code.line(node)}`: {words}", made)
+            told = f"Look at the line `{code.line(node)}`: {words}"
+            return Repair(told, made, code.number(node), code.text(edit))
     return None
 
 

@@ -93,7 +93,7 @@ def padding(lengths: Tensor | Sequence[int], S: int) -> Mask:  # noqa: N803
         raise ValueError(
             f"lengths has shape {tuple(real.shape)} and dtype {real.dtype}, {expected}"
         )
-    if real.numel() and _answers(real) and (int(real.max()) > S or int(real.min()) < 0):
+    if real.numel() and may_ask(real) and (int(real.max()) > S or int(real.min()) < 0):
         raise ValueError(
             f"lengths go from {int(real.min())} to {int(real.max())}, but there are S={S} "
             "positions: every length must lie in 0…S."
@@ -161,10 +161,10 @@ def combine(
 
 def surely(answers: Tensor) -> bool:
     """Is it known that all are True?"""
-    return _answers(answers) and bool(answers.all())
+    return may_ask(answers) and bool(answers.all())
 
 
-def _answers(numbers: Tensor) -> bool:
+def may_ask(numbers: Tensor) -> bool:
     """A GPU or a compiler is not asked for a number: it would wait, or cut its graph in two."""
     return numbers.device.type == "cpu" and not torch.compiler.is_compiling()
 

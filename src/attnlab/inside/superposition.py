@@ -35,11 +35,6 @@ class Toys:
         """|W_i|², (K, n): about 1 for a feature the model keeps, about 0 for one it drops."""
         return self.weights.pow(2).sum(dim=-2)
 
-    @property
-    def interference(self) -> Tensor:
-        """WᵀW, (K, n, n): what feature j (column) adds to the read-out of feature i (row)."""
-        return self.weights.mT @ self.weights
-
 
 def draw(shape: Sequence[int], sparsity: Tensor, generator: torch.Generator) -> Tensor:
     """Sparse features (K, B, n): 0 with probability `sparsity` (K,), else uniform on [0, 1]."""

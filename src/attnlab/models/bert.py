@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from attnlab import masks
 from attnlab.data.sequences import PAD
 from attnlab.layers import LayerNorm, Learned
-from attnlab.models.transformer import Config, Encoder, check_numbers, unasked
+from attnlab.models.transformer import Config, Encoder, check_numbers
 
 SEGMENTS = 2  # a sentence, and the one it is compared with
 
@@ -51,4 +51,4 @@ class Bert(nn.Module):
 def real(numbers: Tensor) -> Tensor | None:
     """Which keys are no padding, (B, 1, 1, L); None when nothing is padded."""
     mask = masks.real(numbers, PAD).dense(numbers.device)
-    return mask if unasked(numbers) or not bool(mask.all()) else None
+    return None if masks.surely(mask) else mask

@@ -92,7 +92,8 @@ class Captioner(seq2seq.Seq2Seq):
     def start(self, source: Tensor, lengths: Tensor | None = None) -> seq2seq.State:
         """Look at the pictures: (B, 3, 96, 96) -> the state before the first word."""
         annotations, summary = self.encoder(source)
-        real = torch.ones(annotations.shape[:2], dtype=torch.bool, device=source.device)
+        count, cells, _ = annotations.shape
+        real = torch.ones(count, 1, 1, cells, dtype=torch.bool, device=source.device)  # all
         memory = seq2seq.Memory(annotations, self.context.keys(annotations), real, summary)
         return seq2seq.State(torch.tanh(self.bridge(summary)), memory)
 

@@ -58,7 +58,7 @@ class Memory(NamedTuple):
 
     annotations: Tensor  # (B, S, 2H)
     keys: Tensor  # (B, S, 2H) or (B, S, H): what a query is compared with
-    real: Tensor  # (B, S), bool: not padding
+    real: Tensor  # (B, 1, 1, S), bool: not padding
     summary: Tensor  # (B, 2H): where both directions end
 
 
@@ -133,7 +133,7 @@ class Attend(nn.Module):
             query.unsqueeze(1),  # (B, 1, T, H)
             memory.keys.unsqueeze(1),  # (B, 1, S, H or 2H)
             memory.annotations.unsqueeze(1),  # (B, 1, S, 2H)
-            mask=memory.real[:, None, None, :],
+            mask=memory.real,
             score=self.score,
         )
         return context.squeeze(1)
@@ -175,7 +175,7 @@ class Seq2Seq(nn.Module):
     def start(self, source: Tensor, lengths: Tensor) -> State:
         """Read the source: (B, S), (B,) -> the state before the first target word."""
         annotations, summary = self.encoder(source, lengths)
-        real = padding(lengths, source.shape[1]).dense(source.device)[:, 0, 0]  # (B, S)
+        real = padding(lengths, source.shape[1]).dense(source.device)  # (B, 1, 1, S)
         memory = Memory(annotations, self.context.keys(annotations), real, summary)
         return State(torch.tanh(self.bridge(summary)), memory)
 

@@ -26,7 +26,7 @@ from attnlab.data.sequences import PAD, Batch, forget
 from attnlab.layers import DecoderBlock, EncoderBlock, KeysValues, KVCache, LayerNorm
 from attnlab.layers.norms import EPS, NORMS
 from attnlab.layers.positions import Learned, Rope, sinusoidal
-from attnlab.masks import padding
+from attnlab.masks import may_ask, padding
 from attnlab.record import seen, stack
 
 POSITIONS = ("sinusoidal", "learned", "rope", "none")
@@ -182,7 +182,7 @@ class Transformer(nn.Module):
     def start(self, source: Tensor, lengths: Tensor) -> State:
         """Read the source: (B, S), (B,) -> the state before the first target word."""
         x = self.source(source)
-        padded = unasked(source) or int(lengths.min()) < source.shape[1]
+        padded = not may_ask(source) or int(lengths.min()) < source.shape[1]
         real = padding(lengths, source.shape[1]).dense(source.device) if padded else None
         encoded = self.encoder(x, mask=real)
         return State(self.decoder.read(encoded), real)
@@ -245,20 +245,13 @@ def check_numbers(numbers: Tensor, words: int) -> None:
             f"words have shape {tuple(numbers.shape)} and dtype {numbers.dtype}, but whole "
             "numbers of shape (batch, length) are expected: use torch.tensor([[5, 7, 2]])."
         )
-    if unasked(numbers) or not numbers.numel():
+    if not may_ask(numbers) or not numbers.numel():
         return
     if not 0 <= int(numbers.min()) <= int(numbers.max()) < words:
         raise ValueError(
             f"word numbers go from {int(numbers.min())} to {int(numbers.max())}, but the table "
             f"has {words} words: encode the text with the model's own vocabulary."
         )
-
-
-def unasked(numbers: Tensor) -> bool:
-    """Asking a GPU for a number makes it wait, and asking inside of `torch.compile` cuts its
-    graph in two.
-    """
-    return numbers.is_cuda or torch.compiler.is_compiling()
 
 
 def cross_maps(model: Transformer, batch: Batch) -> Tensor:

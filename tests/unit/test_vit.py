@@ -111,6 +111,35 @@ def test_registers_and_layer_scale_are_counted_and_dropped() -> None:
         grid(found[:, :, 0, 1:], model, images)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_brief_leaves_out_work_and_nothing_else(kind) -> None:
+    """Without the other tokens of the last block: the same answer, the same gradients."""
+    config = replace(TINY, positions=kind, registers=2, layer_scale=0.5)
+    torch.manual_seed(0)
+    whole = ViT(config).double()
+    for parameter in whole.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    brief = ViT(replace(config, brief=True)).double()
+    brief.load_state_dict(whole.state_dict())
+    images = pictures(3, 2, 20, 20).double()
+    answers = [model(images) for model in (whole, brief)]
+    torch.testing.assert_close(*answers)
+    for answer in answers:
+        answer.square().sum().backward()
+    for (name, one), other in zip(whole.named_parameters(), brief.parameters(), strict=True):
+        if one.grad is None:  # positions of another kind
+            assert other.grad is None, name
+        else:
+            torch.testing.assert_close(other.grad, one.grad)
+    torch.testing.assert_close(brief.tokens(images), whole.tokens(images))
+    with record(brief) as maps:
+        brief(images)
+    assert maps["blocks.0.attention"].shape == (3, 3, 28, 28)
+    assert maps["blocks.1.attention"].shape == (3, 3, 1, 28)  # [CLS] alone has asked
+    with pytest.raises(ValueError, match="cls=True"):
+        ViT(replace(config, brief=True, cls=False))
+
+
 @pytest.mark.parametrize(
     ("name", "count"),
     [

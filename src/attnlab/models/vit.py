@@ -8,7 +8,8 @@
     grid(maps["blocks.3.attention"][:, :, 0], model, images)     # [CLS] as a picture
 
 Switches of later work: registers (Darcet et al. 2024), layer scale (Touvron et al. 2021), the mean
-of all patches instead of [CLS], positions by `patches.GridPositions`.
+of all patches instead of [CLS], positions by `patches.GridPositions`. And one for speed, `brief`:
+where only [CLS] is read, nobody needs what the last block makes of the other tokens.
 
 Shapes: B batch, C channels, P side of a patch, N patches, E model width, F hidden width, H heads,
 L = 1 + registers + N tokens.
@@ -42,6 +43,7 @@ class Config:
     cls: bool = True  # read [CLS], or else the mean of the patches
     registers: int = 0  # tokens that only hold, with nothing to say at the end
     layer_scale: float | None = None  # where the scales start, if there are any
+    brief: bool = False  # the last block answers [CLS] alone: the same classes with less work
     dropout: float = 0.0
     eps: float = 1e-6
 
@@ -81,9 +83,15 @@ class Block(nn.Module):
         self.scale_2 = nn.Identity() if start is None else LayerScale(width, start)
         self.dropout = config.dropout
 
-    def forward(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
-        """(B, L, E) -> (B, L, E)"""
-        x = x + self._drop(self.scale_1(self.attention(self.norm_1(x), bias=bias)))
+    def forward(self, x: Tensor, bias: Tensor | None = None, only_cls: bool = False) -> Tensor:
+        """(B, L, E) -> (B, L, E). With `only_cls` [CLS] looks at all, and it alone: (B, 1, E)."""
+        seen = self.norm_1(x)
+        if only_cls:
+            bias = None if bias is None else bias[:, :1]  # (H, 1, L)
+            x, seen = x[:, :1], self.attention(seen[:, :1], context=seen, bias=bias)
+        else:
+            seen = self.attention(seen, bias=bias)
+        x = x + self._drop(self.scale_1(seen))
         return x + self._drop(self.scale_2(self.feed_forward(self.norm_2(x))))
 
     def _drop(self, x: Tensor) -> Tensor:
@@ -100,6 +108,8 @@ class ViT(nn.Module):
                 f"pictures of {config.size} pixels cannot be cut into patches of {config.patch}: "
                 "choose a patch that divides the size."
             )
+        if config.brief and not config.cls:
+            raise ValueError("brief leaves out all tokens but [CLS], so it needs cls=True.")
         self.config = config
         side, width = config.side, config.width
         self.embed = PatchEmbedding(config.channels, config.patch, width)
@@ -119,6 +129,11 @@ class ViT(nn.Module):
 
     def describe(self, images: Tensor) -> Tensor:
         """One vector for a picture: its [CLS], or the mean of its patches: (B, E)."""
+        if self.config.brief:
+            x, bias = self.prepare(images)
+            for block in self.blocks[:-1]:
+                x = block(x, bias)
+            return self.norm(self.blocks[-1](x, bias, only_cls=True))[:, 0]
         x = self.tokens(images)
         return x[:, 0] if self.config.cls else x[:, self.config.skip :].mean(dim=1)
 

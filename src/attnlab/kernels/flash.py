@@ -31,6 +31,22 @@ M, N = 32, 32  # queries and keys in a block; powers of two, at least 16 on a GP
 
 
 @triton.jit
+def _rows(x, head, length, rows, cols, D: tl.constexpr):
+    """Some rows of one head (length, D) in float32, zeros beyond its edges."""
+    inside = (rows[:, None] < length) & (cols[None, :] < D)
+    at = head * length * D + rows[:, None] * D + cols[None, :]
+    return tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def _keep(x, values, head, length, rows, cols, D: tl.constexpr):
+    """Write some rows of one head back."""
+    inside = (rows[:, None] < length) & (cols[None, :] < D)
+    at = head * length * D + rows[:, None] * D + cols[None, :]
+    tl.store(x + at, values, mask=inside)
+
+
+@triton.jit
 def _forward(
     q, k, v, out, log_sum, scale, heads, share, length, keys,
     D: tl.constexpr, WIDE: tl.constexpr, CAUSAL: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
@@ -39,9 +55,7 @@ def _forward(
     block, head = tl.program_id(0), tl.program_id(1)  # head counts through batch and heads
     kv = (head // heads) * (heads // share) + (head % heads) // share
     rows, cols = block * M + tl.arange(0, M), tl.arange(0, WIDE)
-    inside = (rows[:, None] < length) & (cols[None, :] < D)
-    at = head * length * D + rows[:, None] * D + cols[None, :]
-    qs = tl.load(q + at, mask=inside, other=0.0).to(tl.float32)
+    qs = _rows(q, head, length, rows, cols, D)
     top = tl.full([M], float("-inf"), tl.float32)
     total = tl.zeros([M], tl.float32)
     mixed = tl.zeros([M, WIDE], tl.float32)
@@ -50,10 +64,8 @@ def _forward(
         end = tl.minimum(keys, (block + 1) * M + keys - length)
     for start in range(0, end, N):
         places = start + tl.arange(0, N)
-        there = (places[:, None] < keys) & (cols[None, :] < D)
-        at_kv = kv * keys * D + places[:, None] * D + cols[None, :]
-        ks = tl.load(k + at_kv, mask=there, other=0.0).to(tl.float32)
-        vs = tl.load(v + at_kv, mask=there, other=0.0).to(tl.float32)
+        ks = _rows(k, kv, keys, places, cols, D)
+        vs = _rows(v, kv, keys, places, cols, D)
         scores = tl.dot(qs, tl.trans(ks), input_precision="ieee") * scale
         sees = places[None, :] < keys
         if CAUSAL:
@@ -68,7 +80,7 @@ def _forward(
         mixed = mixed * shrink[:, None] + tl.dot(p, vs, input_precision="ieee")
         top = higher
     safe = tl.where(total == 0.0, 1.0, total)  # a query that sees no key gets zeros
-    tl.store(out + at, mixed / safe[:, None], mask=inside)
+    _keep(out, mixed / safe[:, None], head, length, rows, cols, D)
     kept = tl.where(total == 0.0, 0.0, top + tl.log(safe))
     tl.store(log_sum + head * length + rows, kept, mask=rows < length)
 
@@ -94,10 +106,8 @@ def _backward_q(
     block, head = tl.program_id(0), tl.program_id(1)
     kv = (head // heads) * (heads // share) + (head % heads) // share
     rows, cols = block * M + tl.arange(0, M), tl.arange(0, WIDE)
-    inside = (rows[:, None] < length) & (cols[None, :] < D)
-    at = head * length * D + rows[:, None] * D + cols[None, :]
-    qs = tl.load(q + at, mask=inside, other=0.0).to(tl.float32)
-    gs = tl.load(grad + at, mask=inside, other=0.0).to(tl.float32)
+    qs = _rows(q, head, length, rows, cols, D)
+    gs = _rows(grad, head, length, rows, cols, D)
     logs = tl.load(log_sum + head * length + rows, mask=rows < length, other=0.0)
     deltas = tl.load(delta + head * length + rows, mask=rows < length, other=0.0)
     gathered = tl.zeros([M, WIDE], tl.float32)
@@ -106,14 +116,12 @@ def _backward_q(
         end = tl.minimum(keys, (block + 1) * M + keys - length)
     for start in range(0, end, N):
         places = start + tl.arange(0, N)
-        there = (places[:, None] < keys) & (cols[None, :] < D)
-        at_kv = kv * keys * D + places[:, None] * D + cols[None, :]
-        ks = tl.load(k + at_kv, mask=there, other=0.0).to(tl.float32)
-        vs = tl.load(v + at_kv, mask=there, other=0.0).to(tl.float32)
+        ks = _rows(k, kv, keys, places, cols, D)
+        vs = _rows(v, kv, keys, places, cols, D)
         p = _weights(qs, ks, rows, places, logs, scale, length, keys, CAUSAL)
         grad_p = tl.dot(gs, tl.trans(vs), input_precision="ieee")
         gathered += tl.dot(p * (grad_p - deltas[:, None]), ks, input_precision="ieee") * scale
-    tl.store(grad_q + at, gathered, mask=inside)
+    _keep(grad_q, gathered, head, length, rows, cols, D)
 
 
 @triton.jit
@@ -125,10 +133,8 @@ def _backward_kv(
     block, kv = tl.program_id(0), tl.program_id(1)
     groups = heads // share
     places, cols = block * N + tl.arange(0, N), tl.arange(0, WIDE)
-    there = (places[:, None] < keys) & (cols[None, :] < D)
-    at_kv = kv * keys * D + places[:, None] * D + cols[None, :]
-    ks = tl.load(k + at_kv, mask=there, other=0.0).to(tl.float32)
-    vs = tl.load(v + at_kv, mask=there, other=0.0).to(tl.float32)
+    ks = _rows(k, kv, keys, places, cols, D)
+    vs = _rows(v, kv, keys, places, cols, D)
     to_k = tl.zeros([N, WIDE], tl.float32)
     to_v = tl.zeros([N, WIDE], tl.float32)
     begin = 0
@@ -138,10 +144,8 @@ def _backward_kv(
         head = (kv // groups) * heads + (kv % groups) * share + member
         for start in range(begin, length, M):
             rows = start + tl.arange(0, M)
-            inside = (rows[:, None] < length) & (cols[None, :] < D)
-            at = head * length * D + rows[:, None] * D + cols[None, :]
-            qs = tl.load(q + at, mask=inside, other=0.0).to(tl.float32)
-            gs = tl.load(grad + at, mask=inside, other=0.0).to(tl.float32)
+            qs = _rows(q, head, length, rows, cols, D)
+            gs = _rows(grad, head, length, rows, cols, D)
             logs = tl.load(log_sum + head * length + rows, mask=rows < length, other=0.0)
             deltas = tl.load(delta + head * length + rows, mask=rows < length, other=0.0)
             p = _weights(qs, ks, rows, places, logs, scale, length, keys, CAUSAL)
@@ -149,8 +153,8 @@ def _backward_kv(
             grad_p = tl.dot(gs, tl.trans(vs), input_precision="ieee")
             grad_s = p * (grad_p - deltas[:, None])
             to_k += tl.dot(tl.trans(grad_s), qs, input_precision="ieee") * scale
-    tl.store(grad_k + at_kv, to_k, mask=there)
-    tl.store(grad_v + at_kv, to_v, mask=there)
+    _keep(grad_k, to_k, kv, keys, places, cols, D)
+    _keep(grad_v, to_v, kv, keys, places, cols, D)
 
 
 class _Flash(torch.autograd.Function):

@@ -105,7 +105,7 @@ Diagram(
 #
 # **An exercise** has a stub with dots, hints that you unfold one by one, and a check that says in words what is wrong. Nothing is graded and nothing is sent anywhere. Solutions are in `notebooks/solutions/`, and folded on the website.
 #
-# **GPU exercises** are notebooks of their own. They run in a small size on any laptop, and at full size in Colab.
+# **GPU exercises** are notebooks of their own. They run at a small size on any laptop, and at full size in Colab.
 #
 # **Your work** stays yours: nothing the course does overwrites a notebook you have edited.
 #
@@ -215,7 +215,7 @@ print(f"by number: the partner is nearer in {by_number:.0%} of the cases")
 # Tossing a coin would be right half the time. Alphabet numbers carry next to no meaning. One number per word is also too little: near in which sense?
 
 # %% [markdown]
-# Not much better than a coin. The trouble is deeper than the alphabet: **one** number puts all words on a line. *king – queen – woman – man – king*: each is one step from the next (the crown, the gender), and the opposite ones are two steps apart. Try to put these four on a line. On a square it is easy:
+# Not much better than a coin. The trouble goes deeper than the alphabet: **one** number puts all words on a line. *king – queen – woman – man – king*: each is one step from the next (the crown, the gender), and the opposite ones are two steps apart. Try to put these four on a line. On a square it is easy:
 
 # %% tags=["slide", "hide-input"]
 Diagram(
@@ -312,7 +312,7 @@ print(one_hot @ table)
 #
 # ### How we got here
 #
-# Forty years in a line. Move along it with the slider. **Question:** how many years lie between the LSTM and attention, and how many between attention and the Transformer?
+# Forty years on one line. Move along it with the slider. **Question:** how many years lie between the LSTM and attention, and how many between attention and the Transformer?
 
 # %% tags=["hide-input"]
 HISTORY = [
@@ -765,7 +765,7 @@ assert by_vector > 0.95, (by_vector, by_number)
 assert by_number < 0.65, (by_vector, by_number)
 
 # %% [markdown]
-# And directions? Here are 24 little puzzles, *a is to b as c is to ?* The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As is usual, we leave the three given words out. (Remember this. Part 6 comes back to it.)
+# And directions? Here are 24 little puzzles, *a is to b as c is to ?* The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As usual, we leave the three given words out. (Remember this. Part 6 comes back to it.)
 
 # %% tags=["plumbing"]
 PUZZLES = """man king woman queen, man brother woman sister, man actor woman actress,
@@ -895,7 +895,7 @@ assert (cosines > 0.2).all(), cosines
 assert together.sum() == 0, cosines
 
 # %% [markdown]
-# So the direction is real: five steps tell you something about the sixth, and random ones tell nothing. It is a tendency, not a law: the arrows are neither equally long nor parallel.
+# So the direction is real: five steps tell you something about the sixth, and random ones tell you nothing. It is a tendency, not a law: the arrows are neither equally long nor parallel.
 
 # %% [markdown]
 # ## 6 · A popular mistake
@@ -1210,7 +1210,7 @@ check("00.6", cosines_stay)
 #
 # 1. A model sees a table $(L, E)$: $L$ tokens, $E$ numbers each. Text, pictures and sounds become such a table in the same way: chop, then project.
 # 2. Subwords lie between letters and words. Byte-pair encoding finds them by gluing together what is common.
-# 3. An embedding is a learned table; looking up a row is multiplying with a one-hot vector.
+# 3. An embedding is a learned table; looking up a row is multiplying by a one-hot vector.
 # 4. Real embeddings have directions with a meaning. *Equals* is too strong: unless the given words are left out, one of them usually wins.
 # 5. One row per word means one meaning per word. The words around it have to come in some other way.
 #

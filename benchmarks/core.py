@@ -22,7 +22,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attnlab.attention import attention
 from attnlab.layers import MultiHead
-from attnlab.masks import causal
+from attnlab.masks import causal, padding
 from attnlab.record import record
 from benchmarks.peers import seconds
 
@@ -67,7 +67,7 @@ def pairs(
     generator = torch.Generator().manual_seed(0)
     q, k, v = (torch.randn(batch, heads, length, width, generator=generator) for _ in range(3))
     lengths = torch.arange(length - batch + 1, length + 1)  # all but one padded
-    keep = (torch.arange(length) < lengths[:, None])[:, None, None, :]
+    keep = padding(lengths, length).dense()
     triangle = causal(length).dense()
     model = Attend()
 

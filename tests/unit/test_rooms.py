@@ -78,14 +78,32 @@ def test_rooms_of_one_floor_have_no_cycle() -> None:
         pytest.fail(f"rooms need each other: {' → '.join(error.args[1])}")
 
 
+def order_in(text: str) -> list[str]:
+    """The names in a map: indented lines that begin with them, two spaces between, words behind."""
+    lines = re.findall(r"^ {4}(\w.+)$", text, re.MULTILINE)
+    return [name for line in lines for name in re.split(" {3,}", line)[0].split()]
+
+
 def test_the_reading_order_is_true() -> None:
     """`attnlab/__init__` lists every room, and none before what it needs."""
-    lines = re.findall(r"^ {4}(.+)$", attnlab.__doc__ or "", re.MULTILINE)
     rooms = needs()
-    order = [room for line in lines for room in re.split(" {3,}", line)[0].split()]
+    order = order_in(attnlab.__doc__ or "")
     assert sorted(order) == sorted(rooms)
     for at, room in enumerate(order):
         assert rooms[room] <= set(order[:at]), f"{room} needs {rooms[room] - set(order[:at])}"
+
+
+@pytest.mark.parametrize("room", ["layers", "kernels", "models", "training", "inside", "data"])
+def test_the_map_of_a_room_is_true(room: str) -> None:
+    """Its `__init__` lists every file, and none before what it needs."""
+    said = ast.get_docstring(ast.parse((SOURCES / room / "__init__.py").read_text("utf-8"))) or ""
+    files = {path.stem: path for path in (SOURCES / room).glob("*.py") if path.stem[0] != "_"}
+    order = order_in(said)
+    assert sorted(order) == sorted(files)
+    for at, name in enumerate(order):
+        text = files[name].read_text(encoding="utf-8")
+        needed = {one for one in files if f"attnlab.{room}.{one} import" in text}
+        assert needed <= set(order[:at]), f"{name} needs {needed - set(order[:at])}"
 
 
 def test_every_room_says_what_lives_there() -> None:

@@ -1,5 +1,12 @@
 """Looking into trained models: what heads do, which ones matter, how features share room.
 
+    head_roles  knockout                  the job of each head; what a model loses without it
+    rollout  outlines                     maps through all layers; objects in maps of pictures
+    online                                the maps of GPT-2, fetched
+    rewired                               a Transformer wired otherwise
+    superposition                         more features than numbers
+    bertviz_views  bertviz_translation    bertviz, without a network
+
 Whatever reads attention weights takes what `attnlab.record.record` gives.
 """
 

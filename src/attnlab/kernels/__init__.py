@@ -1,6 +1,10 @@
 """How fused attention works: softmax in one pass, then FlashAttention as a Triton kernel.
 
-Read `online_softmax` first. `flash` needs Triton, which only Linux has: `pip install attnlab[gpu]`.
+    online_softmax           softmax in one pass, in torch: read it first
+    in_torch  block          one block of Triton, to learn the language
+    flash                    the kernels, forwards and backwards
+
+Triton runs on Linux only: `pip install attnlab[gpu]`.
 """
 
 from attnlab.kernels.online_softmax import Running, begin, finish, online_attention, take

@@ -1,6 +1,12 @@
 """What models are made of: attention with heads, a sense of place, norms, networks, blocks.
 
-Read `heads` first; `blocks` puts the others together.
+    heads  cache             several attentions side by side; what a decoder keeps of its past
+    positions  relative      where a token is; how far apart two are
+    norms  feed_forward      around attention, and after it
+    blocks                   all of these put together
+    patches  windows         pictures: cut into tokens; attention inside of windows
+
+Read from top to bottom, nothing needs what comes after it.
 """
 
 from attnlab.layers.blocks import DecoderBlock, EncoderBlock

@@ -1,6 +1,13 @@
 """Whole models, each a recipe over `layers`: recurrent, with attention, Transformers.
 
-`published`, `stories` and `gpt2` run models that others have trained on the same blocks.
+    recurrent  seq2seq  captioning             cells by hand; translators; one with eyes
+    transformer  families  attention_only      encoder and decoder; one stack; no networks
+    vit  dino  swin                            pictures
+    modern  llama  stories                     Transformer++ and its switches; a published Llama
+    renaming  bert  published  gpt2            what others have trained, on the same blocks
+    from_torch  vit_weights  swin_weights      weights of other libraries under our names
+
+Each file has its own `Config` where it needs one. Read from top to bottom.
 """
 
 from attnlab.models.captioning import Captioner, Teller

@@ -1,7 +1,14 @@
 """Training: the loop, the way down, and what one can watch while it runs.
 
-`fit` is the loop, and the rest is handed to it. `pretrain.train` is another one: for many devices,
-and for runs that survive a power cut.
+    history  schedules  descent      how far, at which rate, by which steps
+    live_loss  listeners             what watches a training, and may end it
+    fit                              the loop: all of the above is handed to it
+    cockpit                          the same with a slider, Start and Stop
+    coverage  corruption             a loss for alignments; texts with holes
+    optimisers  pretrain             Adam, AdamW, SOAP; another loop, for many devices
+    cost  memory  scaling_law        what a training takes, and what it will reach
+
+Read from top to bottom.
 """
 
 from attnlab.training.cockpit import Cockpit, cockpit

@@ -15,27 +15,39 @@ const UNTITLED = MODES.filter(([mode]) => mode.startsWith("bare")).map(([mode, w
 const LAST = ["beside bare", "bare few less", "bare few least"];
 const DRAWN = ":is(canvas, svg, table, img, .al-drawn)";
 
-const frame = () => new Promise((done) => setTimeout(done, 34)); // figures answer a new size late
+const FOOT = 24; // pixels that words leave free at the foot of a slide, where they can
+// How words are made to fit: down to which size, code no smaller than, with less air, and free at the foot.
+const TRIES = [
+  [SMALLEST, 24, false, FOOT], [SMALLEST, 24, true, FOOT], [SMALLEST, 24, true, 0], [SMALLER, 0, true, 0],
+];
+
+// Figures answer a new size late: they hear of it after one frame and paint in the next. A busy machine has few frames,
+// a deck in the background none.
+const later = (time) => new Promise((done) => setTimeout(done, time));
+const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(later(0)))));
+const frame = () => Promise.race([Promise.all([painted(), later(34)]), later(400)]);
 const overflows = (slide) => slide.scrollHeight > HEIGHT + 1;
+const parts = (slide) => [...slide.children].filter((part) => !part.matches("aside"));
+const foot = (slide) => Math.max(...parts(slide).map((part) => part.offsetTop + part.offsetHeight));
 const HOLDS = "[data-widget], figure, img, .highlight, .output_text, table";
 
 /** Gives the parts of a slide their places: what fills it, and for two columns what goes where. */
 function arrange(slide) {
   slide.setAttribute(slide.querySelector("h1, h2, h3") ? "data-titled" : "data-untitled", "");
-  const parts = [...slide.children].filter((part) => !part.matches("aside, h1, h2, h3"));
+  const held = parts(slide).filter((part) => !part.matches("h1, h2, h3"));
   if (slide.classList.contains("layout-columns")) {
     const [words, picture, columns] = [0, 0, 0].map(() => document.createElement("div"));
     const head = slide.querySelector("h1, h2, h3");
     slide.prepend(...(head ? [head] : []));
-    for (const part of parts)
+    for (const part of held)
       (part.querySelector(HOLDS) && !part.querySelector("p, li") ? picture : words).append(part);
-    for (const held of picture.childElementCount ? [] : words.querySelectorAll(HOLDS)) picture.append(held);
+    for (const part of picture.childElementCount ? [] : words.querySelectorAll(HOLDS)) picture.append(part);
     columns.className = "course-columns";
     columns.append(words, picture);
     slide.append(columns);
     return;
   }
-  for (const part of parts) {
+  for (const part of held) {
     const fills = part.matches("figure, [data-widget]") || part.querySelector("figure img, [data-widget]");
     part.classList.toggle("course-fill", Boolean(fills));
   }
@@ -74,12 +86,10 @@ function grow(slide) {
     slide.style.setProperty("--grown", size.toFixed(2));
     slide.style.fontSize = `${size.toFixed(2)}em`;
     fitCode(slide, 24);
-    const parts = [...slide.querySelectorAll("table, pre, mjx-container[display]")];
-    const cut = parts.some((part) => part.offsetLeft + part.offsetWidth > slide.clientWidth - 50 ||
+    const wide = [...slide.querySelectorAll("table, pre, mjx-container[display]")];
+    const cut = wide.some((part) => part.offsetLeft + part.offsetWidth > slide.clientWidth - 50 ||
       part.scrollWidth > part.clientWidth + 1);
-    const shown = [...slide.children].filter((part) => !part.matches("aside"));
-    const end = Math.max(...shown.map((part) => part.offsetTop + part.offsetHeight));
-    if (end <= HEIGHT - 50 && !cut) return;
+    if (foot(slide) <= HEIGHT - 50 && !cut) return;
   }
   slide.style.removeProperty("--grown");
   slide.style.fontSize = "";
@@ -89,12 +99,14 @@ function grow(slide) {
 /** The largest type with which a slide does not overflow; first by what can be read, then by what is whole. */
 function fitType(slide) {
   slide.style.removeProperty("--grown");
-  for (const [last, readable] of [[SMALLEST, 24], [SMALLER, 0]]) {
+  slide.classList.remove("course-middle");
+  for (const [last, readable, tight, free] of TRIES) {
     slide.toggleAttribute("data-small", !readable);
+    slide.toggleAttribute("data-tight", tight);
     for (let size = 1; size >= last - 0.001; size -= 0.05) {
       slide.style.fontSize = size === 1 ? "" : `${size.toFixed(2)}em`;
       fitCode(slide, readable);
-      if (overflows(slide)) continue;
+      if (overflows(slide) || foot(slide) > HEIGHT - free) continue;
       if (size === 1) grow(slide);
       return;
     }
@@ -142,16 +154,22 @@ async function fit(slide) {
     return !overflows(slide) && figures.every(whole);
   };
   const choose = async () => {
+    let faint = null; // the best whole one whose letters are too small: still better than one made smaller
     for (const modes of slide.hasAttribute("data-untitled") ? [MODES, UNTITLED] : [MODES]) {
       let best = null;
       for (const [mode, weight] of modes)
         for (const zoom of LARGE) {
-          if (!(await set(mode, zoom)) || !figures.every(readable)) break;
-          const value = weight * worth(figures, zoom);
-          if (!best || value > best.value) best = { mode, zoom, value };
+          if (!(await set(mode, zoom))) break;
+          const found = { mode, zoom, value: weight * worth(figures, zoom) };
+          if (!figures.every(readable)) {
+            if (!faint || found.value > faint.value) faint = found;
+            break;
+          }
+          if (!best || found.value > best.value) best = found;
         }
       if (best) return set(best.mode, best.zoom);
     }
+    if (faint) return set(faint.mode, faint.zoom);
     for (const mode of LAST) if (await set(mode, LARGE[0])) return true;
     for (const zoom of TOO_SMALL) if (await set("", zoom)) return true;
     return false;
@@ -160,7 +178,17 @@ async function fit(slide) {
   fitType(slide);
   if (figures.length) await choose();
   fitPictures(slide);
+  centre(slide);
   slide.dataset.fits = overflows(slide) ? "no" : "yes";
+}
+
+/** Words that leave half of their slide empty stand in the middle of it, below their heading. */
+function centre(slide) {
+  const held = parts(slide).filter((part) => !part.matches("h1, h2, h3"));
+  const free = HEIGHT - 50 - foot(slide);
+  const moved = slide.matches(ALONE) && !slide.matches(".layout-columns") && held.length && free > 60;
+  slide.style.setProperty("--course-free", `${moved ? Math.round(free * 0.4) : 0}px`);
+  slide.classList.toggle("course-middle", Boolean(moved));
 }
 
 /** A figure may grow under the hand of the lecturer, as a quiz does that explains its answers. */

@@ -21,6 +21,7 @@ from attnlab.models.dino import (
     entropies,
     follow,
     multi_crop,
+    small_vit,
 )
 from attnlab.models.published import dinov2, imagenet
 from attnlab.models.vit import Config, ViT
@@ -233,6 +234,20 @@ def test_the_shipped_dinov2_sees_objects_and_random_weights_do_not() -> None:
         score(cls_maps(model, pixels), pictures.gold)["best"] for model in (dinov2(), random)
     )
     assert found >= base + 0.20
+
+
+def test_the_shipped_small_vits_are_those_that_were_measured() -> None:
+    """Eight bits change next to nothing: the recorded Jaccard, on the same 512 pictures."""
+    recorded = json.loads(assets.find("data/dino_small.json").read_text("utf-8"))["results"]
+    pictures = composed.draw(512, split="test", seed=99)
+    for name in ("dino", "supervised"):
+        model = small_vit(name)
+        assert not any(parameter.requires_grad for parameter in model.parameters())
+        found = score(cls_maps(model, composed.standard(pictures.pixels)), pictures.gold)
+        for rule, value in found.items():
+            assert value == pytest.approx(recorded[f"{name}-0"][rule], abs=0.005)
+    with pytest.raises(KeyError, match="'dino' or 'supervised'"):
+        small_vit("dinov2")
 
 
 def test_eight_bits_keep_the_maps_of_the_published_dinov2() -> None:

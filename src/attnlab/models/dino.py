@@ -21,8 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnlab import assets
 from attnlab.attention import log_softmax, softmax
-from attnlab.models.vit import ViT
+from attnlab.models.vit import Config, ViT
 
 
 class Head(nn.Module):
@@ -197,3 +198,16 @@ def multi_crop(
     """
     views = [crops(images, large, (0.6, 1.0), generator) for _ in range(2)]
     return views + [crops(images, small, (0.25, 0.5), generator) for _ in range(count)]
+
+
+def small_vit(name: str) -> ViT:
+    """A ViT of 64 pixels that the course has trained (`training/dino.py`), to look into.
+
+    "dino" never saw a label; "supervised", its twin, was told what every picture shows.
+    """
+    if name not in ("dino", "supervised"):
+        raise KeyError(f"{name!r} is not carried: choose 'dino' or 'supervised'.")
+    weights, about = assets.load(f"weights/{name}_small.safetensors")
+    model = ViT(Config(**about["config"]))
+    model.load_state_dict(weights)
+    return model.eval().requires_grad_(False)

@@ -110,7 +110,7 @@ Diagram(
 #
 # Notes: `A0 E0 C2 …` Question: `CE?` Answer: `2 0`.
 #
-# The clerk reads the notes once, with one row of weights. Is that enough?
+# The clerk reads the notes once, with one row of weights: out comes **one** mixture of shelves. Can two answers be read from it?
 
 # %% tags=["plumbing"]
 TITLES, SHELVES, FILMS = 12, 4, 6
@@ -150,8 +150,8 @@ class Clerk(nn.Module):
 
     def look(self, titles, asked):
         """How the wish spreads over the notes: (B, H, 1, FILMS)."""
-        place = torch.tensor([0, TITLES])
-        q = self.wish(asked + place).sum(1, keepdim=True)  # (B, 1, E)
+        slot = torch.tensor([0, TITLES])  # C first is not C second
+        q = self.wish(asked + slot).sum(1, keepdim=True)  # (B, 1, E)
         q, k = self.cut(q), self.cut(self.title(titles))
         return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
 
@@ -373,7 +373,7 @@ assert min(shares) >= 0.9, shares
 assert heavy > 1.2 * light, (heavy, light)
 
 # %% [markdown]
-# It does, with 12 hidden units, and its weights are no longer nearly equal: the ratio is the message. In a Transformer such a network follows every attention layer (chapter 6), so one head is not the end of the world. But it needs an exact ratio for each order: with $n$ wishes one number per shelf needs $2^n$ levels, where $n$ heads need $n$ rows.
+# It does, with 12 hidden units, and its weights are no longer nearly equal: the ratio is the message. In a Transformer such a network follows every attention layer (chapter 6), so one head is not the end of the world. But then the ratio has to say whose shelf is whose: with $n$ wishes one number per shelf needs $2^n$ levels, where $n$ heads need $n$ rows.
 
 # %% [markdown]
 # ## 2 · By hand
@@ -393,7 +393,7 @@ assert heavy > 1.2 * light, (heavy, light)
 # | all heads side by side | $(L, H \cdot D) = (L, E)$ | $(L, 512)$ |
 # | $W^O$ | $(E, E)$ | $(512, 512)$ |
 #
-# Nobody keeps $H$ little matrices. All $W_q^i$ side by side are one $(E, E)$ matrix, so we project once and **cut the result**:
+# There is no need for $H$ little matrices. All $W_q^i$ side by side are one $(E, E)$ matrix, so we project once and **cut the result**:
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## From one head to H heads
@@ -445,7 +445,7 @@ Diagram(
 )  # fmt: skip
 
 # %% [markdown] tags=["notes"]
-# Ask before the last step: what would `x.reshape(1, 3, 2, 2)` give? It runs without an error and is wrong: a well-known bug.
+# Ask before the last step: what would `x.reshape(1, 3, 2, 2)` give? It runs without an error and is wrong: an easy mistake to make.
 
 # %% [markdown]
 # With `reshape` alone, head 0 gets four of token 0's six numbers and nothing of token 1. There is no error and no warning. Exercise 4.1 has it in the wild.
@@ -490,7 +490,7 @@ Diagram(
 # %% [markdown]
 # ## 3 · Live
 #
-# Here is a sentence inside a real encoder, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084); [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): 6 layers of 12 heads, $E = 384$, $D = 32$. The 72 softmaxes run in your browser.
+# Here is a sentence inside a real encoder, all-MiniLM-L6-v2 ([Reimers & Gurevych 2019](https://arxiv.org/abs/1908.10084); [Wang et al. 2020](https://arxiv.org/abs/2002.10957)): 6 layers of 12 heads, $E = 384$, $D = 32$. The 72 softmaxes run in your browser. (`[CLS]` and `[SEP]` stand before and after every text and carry no word.)
 #
 # - **Find** a head where every word attends to the word before it, and one where it attends to the next.
 # - **Heat** one head to $\tau = 10$. Does the mean of its layer notice? Cool it down to 0.1.
@@ -524,7 +524,10 @@ HeadGrid(
 # A well-known tool for this is **bertviz** ([Vig 2019](https://arxiv.org/abs/1906.05714)). Its *head view* draws one layer: words left and right, a colour for each head. Hover over a word on the left to see what it attends to. A click on a coloured square
 # switches a head off, a double click leaves only that one. (Here on a shorter sentence.)
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## bertviz: what does each “story” attend to?
+
+# %% tags=["hide-input", "fragment"]
 short_words, short = read("She told a story, a sad story.")  # fits a slide
 with record(encoder) as short_maps:
     encoder(short)
@@ -535,6 +538,11 @@ head_view(
     heads=[9],
     caption="bertviz, head view: head 9 of layer 2. What does each “story” attend to?",
 )
+
+# %% tags=["held"]
+one, other = (i for i, w in enumerate(short_words) if w == "story")
+row = stack(short_maps)[0, 2, 9, other]  # of the second story
+assert row[one] > 0.7 * (1 - row[0]), row  # without what [CLS] gets
 
 # %% [markdown] tags=["notes"]
 # Head 9 of layer 2 alone. Hover over the second “story”: apart from what [CLS] gets, most of its weight goes to the first one. Then double-click the lit square to show all heads.
@@ -581,8 +589,11 @@ else:
 #
 # Five steps, five lines: project, cut, attend, paste, project.
 
+# %% [markdown] tags=["slide", "slides-only", "layout-code"]
+# ## Project, cut, attend, paste, project
 
-# %% tags=["slide"]
+
+# %% tags=["fragment"]
 def multi_head(x, w_q, w_k, w_v, w_o, heads):
     """(B, L, E) -> (B, L, E), with `heads` heads of width E / heads."""
     q, k, v = (
@@ -613,7 +624,7 @@ torch.testing.assert_close(ours, theirs(x, x, x)[0])
 print("ours = nn.MultiheadAttention:", tuple(ours.shape))
 
 # %% [markdown]
-# And the library's `MultiHead`, which later chapters import. It adds masks, fewer key heads, rotary positions and a cache, and at its heart are the same five lines (`src/attnlab/layers/heads.py`).
+# And the library's `MultiHead`, which later chapters import. It adds masks, rotary positions (chapter 5), a cache (chapter 6) and fewer key heads (chapter 10), and at its heart are the same five lines (`src/attnlab/layers/heads.py`).
 
 # %%
 layer = MultiHead(E, H, bias=False)
@@ -707,6 +718,9 @@ figures.show(
 # The same for every number of heads, and what chapter 3 counted for one.
 counted = 4 * (8 * 512 * 256**2 + 4 * 512**2 * 256) / 1e6
 assert set(costs.values()) == {counted}, costs
+(one_whole, one_softmax), (whole, softmax) = times[1], times[16]
+assert whole > 2 * one_whole, times
+assert softmax > 4 * one_softmax, times
 
 # %% [markdown]
 # None: the number of products is the same. The projections are the same $(E, E)$ matrices, and $H$ products with $D = E/H$ columns each are as much work as one with $E$ columns:
@@ -791,7 +805,7 @@ assert min(w.score for w in winners) >= 0.95, winners
 # %% [markdown]
 # A nearly perfect previous-token head, in the very first layer, on every text. Positions must be involved, because nothing else says which word is the previous one: that is chapter 5.
 #
-# The *separator* row deserves a thought, too. Its best heads give three quarters of their attention or more to `[CLS]` and `[SEP]`, which carry no word at all. To which of the two?
+# The *separator* row deserves a thought, too. Its best heads give at least three quarters of their attention to `[CLS]` and `[SEP]`, which carry no word at all. To which of the two?
 
 # %% tags=["hide-input"]
 parked = torch.stack([scores["separator"] for scores in found]).mean(0)
@@ -891,7 +905,9 @@ for ax, table, title, law, high in (
     )  # fmt: skip
     ax.xaxis.label.set_size(12)
     ax.yaxis.label.set_size(12)
-    fig.colorbar(image, ax=ax, location="bottom", shrink=0.8)
+    plt.setp(ax.get_xticklabels(), rotation=0, ha="center")
+    marks = [0, 0.2, 0.5, 1] if law == "weights" else [-0.02, 0, 0.02]
+    fig.colorbar(image, ax=ax, location="bottom", shrink=0.8, ticks=marks)
     for one, line in ((back, "-"), (worst[0], ":")):
         corner = one.head - 0.5, one.layer - 0.5
         ax.add_patch(
@@ -1059,6 +1075,15 @@ assert (kept[:, 8:] == 5).all(), kept
 assert (kept.diff(dim=1) >= 0).all(), kept
 assert begin["y"].argmax() == 0, begin
 assert both["y"].argmax() == ring[1], both
+for run in runs:
+    dense, pairs, sparse = (run.weights[i] for i in (0, 5, 8))
+    arrows = F.normalize(dense[:, dense.norm(dim=0) > 0.5], dim=0)
+    assert (arrows[:, 0] @ arrows[:, 1]).abs() < 0.1, dense  # right angles
+    arrows = F.normalize(pairs[:, pairs.norm(dim=0) > 0.5], dim=0)
+    cosines = (arrows.mT @ arrows).sort().values  # (4, 4)
+    assert (cosines[:, 0] < -0.95).all(), cosines  # each has its opposite
+    angles = torch.atan2(sparse[1], sparse[0]).sort().values  # a pentagon
+    assert (angles.diff() - 2 * math.pi / 5).abs().max() < 0.1, angles
 
 # %% tags=["slide", "hide-input"]
 Superposition(
@@ -1233,7 +1258,7 @@ ax.set_title(
 figures.show(
     fig,
     alt="A grid of 6 layers by 12 heads. Three have a letter for their job, 21 have an r for resting on the special tokens, and 48 are empty.",
-    caption="P: previous token, N: next token, S: same word, full stop: punctuation, r: rests on [CLS] and [SEP]. At least half of its attention, on each of three texts.",
+    caption="P: previous token, N: next token, full stop: punctuation, r: rests on [CLS] and [SEP]. At least half of its attention, on each of three texts. No head gives that much to the same word.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -1241,6 +1266,7 @@ figures.show(
 
 # %% tags=["held"]
 assert special.sum() <= 8
+assert (least["same word"] < 0.5).all(), least["same word"].max()
 assert (~resting & ~special).sum() > 36
 
 # %% [markdown]

@@ -46,8 +46,8 @@ width, length, batch, steps = gpu.choose(
     pretended=(8, 6, 2, 3),
 )
 gpu.banner(
-    cuda="width 1024, 1024 tokens, 3000 steps per model. About ten minutes.",
-    mps="width 512, 512 tokens, 2000 steps per model. About ten minutes.",
+    cuda="width 1024, 1024 tokens, 3000 steps per model. Ten minutes, by guess.",
+    mps="width 512, 512 tokens, 2000 steps per model. Ten minutes, by guess.",
     cpu="a small version: width 128, 128 tokens, 300 steps per model.",
 )
 
@@ -194,8 +194,8 @@ class Clerk(nn.Module):
         return rearrange(x, "b l (h d) -> b h l d", h=self.heads)
 
     def forward(self, titles, shelves, asked):
-        place = TITLES * torch.arange(WISHES, device=asked.device)
-        q = self.wish(asked + place).sum(1, keepdim=True)
+        slot = TITLES * torch.arange(WISHES, device=asked.device)
+        q = self.wish(asked + slot).sum(1, keepdim=True)
         k, v = self.title(titles), self.shelf(shelves)
         out = explicit(self.cut(q), self.cut(k), self.cut(v))
         out = rearrange(out, "b h 1 d -> b (h d)")

@@ -26,6 +26,9 @@ from attnlab.models.dino import (
 from attnlab.models.published import dinov2, imagenet
 from attnlab.models.vit import Config, ViT
 from attnlab.record import record, stack
+from attnlab.widgets import Collapse
+from attnlab.widgets.collapse import SHARP, STUDENT
+from tests.browser.figures import collapse
 
 TINY = Config(size=32, patch=8, width=24, layers=2, heads=3, classes=0)
 
@@ -77,6 +80,27 @@ def test_small_views_reach_the_student_only_and_no_gradient_the_teacher() -> Non
     dino.update()
     assert not torch.equal(before[1].prototypes, dino.teacher[1].prototypes)
     assert not torch.equal(centre, dino.centre)
+
+
+def test_the_collapse_on_dots_is_the_same_from_every_start() -> None:
+    """What the speaker notes of chapter 8 say about its figure, at the last step."""
+    figure = Collapse.dots()
+    arrays = [np.asarray(getattr(figure, n), "float32") for n in ("points", "noise")]
+    arrays += [np.asarray(getattr(figure, n), "float32") for n in ("first", "prototypes")]
+    key = tuple((a.tobytes(), a.shape) for a in arrays)
+    log = float(np.log(arrays[3].shape[1]))
+    for start in range(len(arrays[2])):
+        alive, one, equal = (
+            collapse.course(key, start, centred, tau)[-1]
+            for centred, tau in ((True, SHARP), (False, SHARP), (True, STUDENT))
+        )
+        of_mean, mean_of = alive[-1]
+        assert of_mean > 1.3
+        assert mean_of < 0.15
+        winners = one[-2].argmax(-1).unique()
+        assert len(winners) <= 2, "without centring one or two prototypes take everything"
+        assert one[-2][:, winners].sum(-1).min() > 0.9
+        assert equal[-1][1] > log - 0.03, "without sharpening every answer says: all equally"
 
 
 def test_balanced_targets_use_every_prototype() -> None:

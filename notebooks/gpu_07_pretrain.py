@@ -19,7 +19,6 @@
 # The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %% tags=["setup"]
-import time
 from pathlib import Path
 
 import torch
@@ -27,7 +26,7 @@ import torch
 from attnlab import decoding
 from attnlab.checks import check
 from attnlab.data import Vocabulary, shakespeare
-from attnlab.device import find, stopwatch
+from attnlab.device import find
 from attnlab.models.families import DecoderOnly
 from attnlab.models.transformer import Config
 from attnlab.reproducible import seed
@@ -115,7 +114,7 @@ def held_out(_):
 
 
 # %% tags=["nbval-ignore-output"]
-spent = stopwatch(time.perf_counter)  # by the clock on the wall
+spent = gpu.stopwatch()  # it waits until the device has finished
 history = fit(
     model,
     windows(train, seed=0),
@@ -128,7 +127,6 @@ history = fit(
         Evaluate(held_out, every=max(1, steps // 10)),
     ),
 )
-gpu.wait()  # a GPU may still be at work
 seconds = spent()
 
 # %% tags=["nbval-ignore-output"]

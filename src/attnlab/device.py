@@ -69,6 +69,16 @@ class Device:
         awaited()
         return seconds(awaited, repeats)
 
+    def stopwatch(self) -> Callable[[], float]:
+        """Starts now; call it to read it, in seconds. It lets the device finish before it looks."""
+        spent = stopwatch(time.perf_counter)
+
+        def read() -> float:
+            self.wait()
+            return spent()
+
+        return read
+
     def memory(self, run: Callable[[], Any]) -> int:
         """Bytes `run` takes beyond what was there: the peak on CUDA, which keeps a record of it.
 

@@ -62,9 +62,12 @@ def test_a_card_is_asked_what_it_can_do(monkeypatch: pytest.MonkeyPatch) -> None
     assert (card.name, card.half) == ("Tesla T4, 16 GB", torch.float16)
     assert card.memory(lambda: None) == 60
     assert card.seconds(lambda: None, repeats=1) >= 0
+    spent = card.stopwatch()
+    assert told.count("synchronize") == 2
+    assert spent() >= 0
     with card.until_full("x"):
         pass
-    assert told == ["reset_peak_memory_stats", *["synchronize"] * 2, "empty_cache"]
+    assert told == ["reset_peak_memory_stats", *["synchronize"] * 3, "empty_cache"]
 
 
 def test_clocks_give_the_best_of_a_few_runs_and_cpu_time() -> None:

@@ -33,8 +33,8 @@ LENGTH, SIZE, LAYERS = 64, 16, 2
 MOST = 1_000_000  # letters a run may draw; the training text has 1,003,854
 
 
-def run(width: int, steps: int, seed: int) -> dict[str, Any]:
-    """One size on one amount of text, trained and measured."""
+def run(width: int, steps: int, seed: int, rate: float = 1.0) -> dict[str, Any]:
+    """One size on one amount of text, trained at `rate` times its learning rate, and measured."""
     reproducible.seed(seed)
     words = len(shakespeare.vocabulary())
     model = DecoderOnly(Config(words=words, width=width, heads=2, layers=LAYERS, positions="rope"))
@@ -42,7 +42,7 @@ def run(width: int, steps: int, seed: int) -> dict[str, Any]:
         model,
         shakespeare.windows(length=LENGTH, size=SIZE, seed=seed),
         steps=steps,
-        descent=training.Descent(lr=min(0.4 / width, 0.04)),
+        descent=training.Descent(lr=rate * min(0.4 / width, 0.04)),
         listeners=(),
         seed=seed,
     )

@@ -316,7 +316,7 @@ def not_instead_of_tilde(q, k, v, mask):
     return scores_of(q, k).masked_fill(not mask, -torch.inf).softmax(-1) @ v
 
 
-@wrong("03.3", "runs along the second-last axis")
+@wrong("03.3", "axis -2 is the wrong one")
 def shares_among_the_queries(q, k, v, mask):
     return scores_of(q, k).masked_fill(~mask, -torch.inf).softmax(-2).nan_to_num(0.0) @ v
 

@@ -107,7 +107,7 @@ def all_as_likely_as_the_last(probabilities, p):
     return kept / kept.sum(-1, keepdim=True)
 
 
-@wrong("06.6", "The border is wrong")
+@wrong("06.6", "the border is wrong")
 def one_more_where_p_is_met(probabilities, p):
     values, order = probabilities.sort(dim=-1, descending=True)
     count = (values.cumsum(-1) <= p).sum(-1, keepdim=True) + 1

@@ -11,6 +11,7 @@ from attnlab.checks.draw import Draw
 from attnlab.checks.picture import svg, tables
 from attnlab.checks.quoted import bears_out
 from attnlab.checks.slips import Endless, careful, few_steps, slips
+from attnlab.checks.tried import helps
 
 
 def halves(x, scale):
@@ -85,11 +86,37 @@ def shifted(y, scale):
         ("`mean` runs along the first axis; it belongs along the last axis.", False),
         ("The `mean` is missing.", True),
         ("The `abs` is missing.", False),  # nor is it called in `halves`
+        ("A matrix product is missing.", False),  # there is none in `halves`
+        ("A condition is missing: it goes on as if it never held.", False),
         ("The rows do not add up to 1.", True),  # no code is quoted
     ],
 )
 def test_words_that_quote_code_need_it_in_the_answer(words, told):
     assert bears_out(shifted, halves, words) is told
+
+
+def never(parts, pair):
+    """It compares with a fixed number; `parts` for `pair` would do the same."""
+    return [one for one in zip(parts, parts[1:], strict=False) if one == 2]
+
+
+def found(parts, pair):
+    return [one for one in zip(parts, parts[1:], strict=False) if one == pair]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("`parts` is used where `pair` belongs.", False),  # nowhere does it help
+        ("`pair` plays no part in one place: a fixed number stands there.", True),
+        ("It is off by one: a 2 stands where a 1 belongs.", False),
+        ("A summand is missing.", True),  # nothing to try
+    ],
+)
+def test_a_change_that_words_name_must_help_the_answer_itself(words, told):
+    given = ["a", "b", "a"], ("a", "b")
+    assert helps(never, found, words, lambda: lambda f: f(*given) == found(*given)) is told
+    assert helps(max, found, words, lambda: lambda f: False)  # no code to try it on
 
 
 @pytest.mark.parametrize("answer", [max, torch.nn.ReLU(), lambda x, scale: x])

@@ -18,6 +18,7 @@ never ends or crashes Python: it runs in a process of its own where the system h
                   slip_calls.py, slip_kinds.py have the changes and words (axes.py, rewrite.py)
     repair.py     the learner's own code (own_code.py) with one thing changed, until it is right
                   (remedies.py, additions.py); quoted.py: does the code have what words quote?
+                  tried.py: does the change that they name help?
     verdict.py    Verdict: one result, as text and as HTML
     picture.py    expected, seen and difference, drawn as small maps
     watching.py   what torch does while an answer runs: the largest tensor, products counted

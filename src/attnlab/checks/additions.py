@@ -33,6 +33,8 @@ def wrapped(code: Code, node: ast.expr) -> Iterator[Found]:
         part = ast.parse(f"x[{cut}]", mode="eval").body
         assert isinstance(part, ast.Subscript)
         words = "an axis is missing." if "None" in cut else "a slice is missing."
+        if isinstance(node, ast.Tuple):
+            words = "not all of these are asked for."
         yield words, node, code.put(node, ast.Subscript(node, part.slice, ast.Load()))
 
 

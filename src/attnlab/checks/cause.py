@@ -23,6 +23,7 @@ from attnlab.checks.look import ONES, SWAPPED, about_shapes
 from attnlab.checks.quoted import bears_out, never_filled
 from attnlab.checks.repair import Repair, repair
 from attnlab.checks.state import Unguarded
+from attnlab.checks.tried import helps
 
 if TYPE_CHECKING:
     from attnlab.checks.exercise import Exercise
@@ -38,9 +39,10 @@ _BEYOND = (RecursionError, MemoryError, SystemExit, KeyboardInterrupt, StopItera
 def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
     """The words for what is wrong with the answer, if that can be told for certain.
 
-    First come the suspects of the chapter, then the slips of its plain answer: named is only
-    what does the same as the answer on every input, and was wrong on the last. Then the answer
-    itself is changed until it is right, and in the end its code is read.
+    First come the suspects of the chapter: named is only what does the same as the answer on every
+    input, and was wrong on the last. Then the answer itself is changed until it is right. Where no
+    single change does that, the slips of the plain answer are asked as the suspects were: their
+    words are of another text, so they come last.
     """
     if answer.calls and isinstance(answer.calls[-1].error, _BEYOND):
         return "", None  # the error says it all, and to try again would take long
@@ -58,7 +60,7 @@ def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
     more = _asked(answer, inputs)
     known = [*reversed(calls), *more]
     enough = len(more) >= min(ENOUGH, len(inputs))
-    words = (_accuse(exercise, answer, known) if enough else "") or _dice(answer)
+    words = (_suspected(exercise, known) if enough else "") or _dice(answer)
     if words:
         return words, None
     flags = [
@@ -69,7 +71,9 @@ def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
     right = _judge(exercise, [*(call.given for call in known), *inputs[len(more) :]])
     left = max(MENDING, PATIENCE + LOOKING + MENDING - (time.thread_time() - started))
     found = repair(answer.function, right, exercise.plain(), left, flags, calls[-1].line)
-    return (found.words, found) if found else ("", None)
+    if found:
+        return found.words, found
+    return (_slipped(exercise, answer, known) if enough else ""), None
 
 
 def agreed(exercise: Exercise, answer: Answer, likely: str) -> str:
@@ -86,20 +90,35 @@ def agreed(exercise: Exercise, answer: Answer, likely: str) -> str:
     return likely
 
 
-def _accuse(exercise: Exercise, answer: Answer, known: list[Call]) -> str:
-    """The words of the suspect, or of the slip, that did the same in all these calls."""
-    raises = known[0].error is not None  # by that, one slip can hardly be told from another
-    if not raises and not _comparable(known[0].seen):
+def _suspected(exercise: Exercise, known: list[Call]) -> str:
+    """The words of the suspect that did the same in all these calls."""
+    if known[0].error is None and not _comparable(known[0].seen):
         return ""  # nothing in it to know a mistake by
     for words, suspect in exercise.suspects:
         if all(_same_doing(suspect, call) for call in known):
             return words
-    if raises or (len(known) > 1 and all(_equal(known[0].seen, call.seen) for call in known[1:])):
+    return ""
+
+
+def _slipped(exercise: Exercise, answer: Answer, known: list[Call]) -> str:
+    """The words of the slip of the plain answer that did the same in all these calls."""
+    if known[0].error is not None or not _comparable(known[0].seen):
+        return ""  # by an error, one slip can hardly be told from another
+    if len(known) > 1 and all(_equal(known[0].seen, call.seen) for call in known[1:]):
         return ""  # the same for every input: many a slip does that now and then
     started, plain = time.thread_time(), exercise.plain()
     for count, (words, slip) in enumerate(exercise.slips()):
         same = all(_same_doing(slip, call) for call in known)
-        if same and bears_out(answer.function, plain, words):
+        if (
+            same
+            and bears_out(answer.function, plain, words)
+            and helps(
+                answer.function,
+                plain,
+                words,
+                lambda: _judge(exercise, [call.given for call in known]),
+            )
+        ):
             return words
         if count % 8 == 7 and time.thread_time() - started > LOOKING:
             break

@@ -147,6 +147,17 @@ def _over_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return softmax((q @ k.mT / q.shape[-1] ** 0.5).mT).mT @ v
 
 
+def _undivided(q: Tensor, k: Tensor, v: Tensor, less: bool) -> Tensor:
+    """Powers instead of weights, with the largest score taken off first or not."""
+    times = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    return (scores - less * scores.amax(-1, keepdim=True)).exp() @ v
+
+
+UNDIVIDED = (
+    "The exponentials are not divided by their sum: the weights of a query must add up to 1."
+)
 GQA: Suspects = [
     (
         "The order of sharing is 0 1 0 1: `repeat` puts the whole row of heads behind itself. "
@@ -174,6 +185,8 @@ GQA: Suspects = [
         "A causal mask was put on. Here every query may see every key.",
         lambda q, k, v: attention(q, k, v, causal=True),
     ),
+    (UNDIVIDED, lambda q, k, v: _undivided(q, k, v, less=True)),
+    (UNDIVIDED, lambda q, k, v: _undivided(q, k, v, less=False)),
 ]
 
 # 10.4 my_soap_step(w, g, left, right, square, lr) ------------------------------------------------

@@ -34,6 +34,12 @@ class Reading:
             for n in nodes
             if isinstance(n, ast.Constant) and isinstance(n.value, int | float)
         )
+        conditions = [n.test for n in nodes if isinstance(n, ast.If | ast.IfExp)]
+        self.conditions = sum(not isinstance(one, ast.Constant) for one in conditions)
+        self.products = sum(
+            isinstance(n, ast.BinOp | ast.AugAssign) and isinstance(n.op, ast.MatMult)
+            for n in nodes
+        )
         self.operators = {type(n.op) for n in nodes if isinstance(n, ast.BinOp | ast.AugAssign)}
         self.compared = Counter(
             type(op) for n in nodes if isinstance(n, ast.Compare) for op in n.ops
@@ -83,14 +89,14 @@ def bears_out(answer: Any, plain: Any, words: str) -> bool:
 
 def _more(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
     """The name that is said to stand for another is read oftener than in the right answer."""
-    return own.uses(_theirs(own, right, quote[1])) > right.uses(quote[1])
+    return own.uses(theirs(own, right, quote[1])) > right.uses(quote[1])
 
 
 def _less(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
-    return own.uses(_theirs(own, right, quote[1])) < right.uses(quote[1])
+    return own.uses(theirs(own, right, quote[1])) < right.uses(quote[1])
 
 
-def _theirs(own: Reading, right: Reading, name: str) -> str:
+def theirs(own: Reading, right: Reading, name: str) -> str:
     """What the learner calls this argument."""
     if name in right.arguments and len(own.arguments) == len(right.arguments):
         return own.arguments[right.arguments.index(name)]
@@ -125,6 +131,19 @@ def _forgotten(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
     return own.called[quote[1]] < right.called[quote[1]]
 
 
+def _no_condition(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    return own.conditions < right.conditions
+
+
+def _fewer_products(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
+    seen, wanted = (
+        one.products + sum(one.called[name] for name in _PRODUCTS) for one in (own, right)
+    )
+    return seen < wanted
+
+
+_PRODUCTS = ("matmul", "bmm", "mm", "mv", "dot", "einsum", "tensordot", "inner", "outer", "linear")
+
 _COMPARED: dict[str, set[type[ast.cmpop]]] = {  # a < b is b > a
     "<": {ast.Lt, ast.Gt}, ">": {ast.Lt, ast.Gt}, "<=": {ast.LtE, ast.GtE}, ">=": {ast.LtE, ast.GtE}
 }  # fmt: skip
@@ -133,7 +152,7 @@ _PLUS = _operator(ast.Add, calls="add sum")
 _MINUS = _operator(ast.Sub, ast.USub, calls="sub diff neg")
 _TIMES = _operator(ast.Mult, ast.MatMult, calls="mul prod dot matmul bmm mm einsum outer")
 _OVER = _operator(ast.Div, ast.FloorDiv, ast.Pow, calls="div mean rsqrt reciprocal")
-_PRODUCT = _operator(ast.MatMult, calls="matmul bmm mm mv dot einsum tensordot inner outer linear")
+_PRODUCT = _operator(ast.MatMult, calls=" ".join(_PRODUCTS))
 
 _QUOTES: list[tuple[str, Callable[[Reading, Reading, re.Match[str]], bool]]] = [
     (r"^`(\w+)` is used where `\w+` belongs", _more),
@@ -158,6 +177,8 @@ _QUOTES: list[tuple[str, Callable[[Reading, Reading, re.Match[str]], bool]]] = [
     (r"^There is a minus where", _MINUS),
     (r"^A difference is the wrong way round", _MINUS),
     (r"^The two sides of a matrix product", _PRODUCT),
+    (r"^A matrix product is missing", _fewer_products),
+    (r"^A condition is missing", _no_condition),
     (r"^There is a remainder where", _operator(ast.Mod, calls="fmod remainder divmod")),
     (r"^There is a quotient where", _operator(ast.FloorDiv, calls="div divmod floor_divide")),
 ]

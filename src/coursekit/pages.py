@@ -141,7 +141,7 @@ def _group(cell: NotebookNode) -> str:
 def _cell_on_page(cell: NotebookNode) -> NotebookNode:
     """A cell with what Jupyter Book has to know of it: what is folded, and what the fold says."""
     tags = cell.metadata.get("tags", [])
-    kept = [tag for tag in tags if tag in ("raises-exception", "setup", "plumbing")]
+    kept = [tag for tag in tags if tag in ("raises-exception", "setup", "plumbing", "solution")]
     prompt = next((PROMPTS[tag] for tag in tags if tag in PROMPTS), None)
     if prompt or set(FOLDED) & set(tags):
         kept.append("hide-input")

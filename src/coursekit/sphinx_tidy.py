@@ -67,6 +67,15 @@ window.addEventListener("DOMContentLoaded", () => {
 SAME_NAME = ' aria-label="Toggle hidden content"'
 # Names, punctuation and spaces have the colour of plain code: their 60 % of all spans can go.
 PLAIN_CODE = re.compile(r'<span class="[npw]">([^<]*)</span>')
+# What a phone has to know: how narrow a plot may be (its letters keep about 10 pixels), and which
+# cells of a table hold a sentence, which must not stand there word below word.
+PLOT = re.compile(
+    r' width="(\d+)" height="\d+" data-smallest="([\d.]+)" data-ground="\w+" style="'
+)  # as Picture writes it
+LETTERS = 10.0
+CELL = re.compile(r'<td(?: class="([^"]*)")?>(?=(.*?)</td>)', re.DOTALL)
+NO_WORDS = re.compile(r'<span class="math[^>]*>.*?</span>|<[^>]*>', re.DOTALL)
+SENTENCE = 20  # letters
 THEBE_BODY = re.compile(
     r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName = [^<]*</script>',
     re.DOTALL,
@@ -86,7 +95,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Filter the scripts and styles of one page, and say what it is about."""
     body = PLAIN_CODE.sub(r"\1", THEBE_BODY.sub("", context.get("body", "")))
-    context["body"] = body = body.replace(SAME_NAME, "")
+    context["body"] = body = for_phones(body.replace(SAME_NAME, ""))
     if page in app.builder.relations:  # type: ignore[attr-defined]
         context["prev"], context["next"] = (_neighbour(app, page, step) for step in (1, 2))
     if words := app.config.course_descriptions.get(page):
@@ -111,6 +120,23 @@ def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
             inline.add(text)
             kept.append(file)
         context[key] = kept
+
+
+def for_phones(body: str) -> str:
+    """Plots and tables with the marks by which the style sheet knows what a phone may shrink."""
+
+    def plot(found: re.Match[str]) -> str:
+        width, smallest = int(found[1]), float(found[2])
+        least = min(width, round(LETTERS / smallest * width)) if smallest else 0
+        return f"{found[0]}--least: {least}px; "
+
+    def cell(found: re.Match[str]) -> str:
+        words = html.unescape(NO_WORDS.sub("", found[2])).strip()
+        if len(words) < SENTENCE or " " not in words:
+            return found[0]
+        return f'<td class="{f"{found[1]} " if found[1] else ""}course-words">'
+
+    return CELL.sub(cell, PLOT.sub(plot, body))
 
 
 def _neighbour(app: Sphinx, page: str, step: int) -> dict[str, str] | None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from nbformat import NotebookNode
 
+from attnlab.pictures import Picture
 from coursekit import advice, book, editions, landing, pages, search, slides, sphinx_tidy, vendored
 from coursekit.build import load_chapters
 from coursekit.errors import CourseError
@@ -81,7 +82,7 @@ def test_website_folds_hints_and_solutions_and_has_no_stub(
     assert "lecture hall" not in everything
     assert "Ask the room" not in everything
     solution = next(cell for cell in page.cells if "sum(v * w" in cell.source)
-    assert solution.metadata["tags"] == ["hide-input"]
+    assert solution.metadata["tags"] == ["solution", "hide-input"]
     assert solution.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
     assert 'check("03.1"' not in everything  # a tick that no reader has earned
     last = page.cells[-1]
@@ -451,3 +452,16 @@ def test_weights_lie_beside_the_pages_that_name_them(tmp_path: Path) -> None:
     page.write_text("no figure", encoding="utf-8")
     assert vendored.write_heavy([page], tmp_path / "lib") == []
     assert not written.exists()
+
+
+def test_a_phone_learns_how_narrow_a_plot_may_be_and_which_cells_hold_sentences() -> None:
+    plot = Picture(b"", "A line.", "", (700, 420), smallest=20.0)._repr_html_()
+    assert 'style="--least: 350px; max-width' in sphinx_tidy.for_phones(plot)
+    nothing = Picture(b"", "A cat.", "", (700, 420), smallest=0.0)._repr_html_()
+    assert "--least: 0px" in sphinx_tidy.for_phones(nothing)
+    row = '<td><p>0.5</p></td><td class="text-left"><p>what one word knows of others</p></td>'
+    formula = '<td><p><span class="math notranslate">\\(a + b + c + d + e + f\\)</span></p></td>'
+    made = sphinx_tidy.for_phones(row + formula)
+    assert made.count("course-words") == 1
+    assert '<td class="text-left course-words"><p>what' in made
+    assert made.endswith(formula)

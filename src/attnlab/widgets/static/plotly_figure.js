@@ -9,6 +9,9 @@ const TURN = Math.PI / 9;
 const EYE = { x: 1.4, y: 1.4, z: 1.1 };
 const CENTRE = { x: 0, y: 0, z: -0.2 }; // a cube's lowest corner and its numbers lie far below its middle
 const LOWEST = 256; // pixels
+const NAMED = 340; // with a legend, which takes several lines on a phone
+const NARROW = 520; // pixels: a phone
+const CROWD = 12; // words in space: on a phone more would lie on each other
 const PATIENCE = 60_000; // milliseconds that a kernel may take
 
 /** The colour of a light page in the other theme: inks, surfaces and the stops of ramps know their twin. */
@@ -90,7 +93,7 @@ function whenNear(figure, node, then) {
 
 /** What every figure of the course has in common, in plotly's words. */
 function look(figure, layout, size) {
-  const { theme } = figure, grid = theme.line, small = size < 520;
+  const { theme } = figure, grid = theme.line, small = size < NARROW;
   const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: theme.muted, automargin: true };
   const flat = (name) => ({ ...axis, ...inTheme(layout[name] ?? {}, theme.dark ? "dark" : "light") });
   const deep = { ...axis, backgroundcolor: theme.bg, showbackground: false };
@@ -103,11 +106,8 @@ function look(figure, layout, size) {
     font: { family: "system-ui, sans-serif", color: theme.text, ...made.font, size: letters },
     hoverlabel: { bgcolor: theme.soft, bordercolor: theme.edge, font: { color: theme.text, size: letters } },
     margin: { l: 10, r: 10, t: made.title ? 40 : 10, b: 10, ...made.margin },
-    // On a phone a legend takes several lines: above, where it covers no words of the axis.
-    legend: {
-      orientation: "h", itemsizing: "constant", // signs as large as the points
-      ...(small ? { y: 1.02, yanchor: "bottom" } : { y: -0.18 }), ...made.legend,
-    },
+    // Above, where it covers no words of the axis, however many lines it takes; its signs are as large as the points.
+    legend: { orientation: "h", itemsizing: "constant", y: 1.02, yanchor: "bottom", ...made.legend },
     xaxis: flat("xaxis"), yaxis: flat("yaxis"),
     scene: { ...made.scene, xaxis: solid("xaxis"), yaxis: solid("yaxis"), zaxis: solid("zaxis") },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : made.dragmode, // a finger scrolls the page
@@ -128,7 +128,12 @@ function render(context) {
   const poster = context.fallback?.querySelector("img") ??
     make("img.al-poster", { alt: model.get("alt"), src: `data:image/png;base64,${model.get("poster")}` });
   const place = make("div.al-pl-chart", {}, poster), readout = make("div.al-readout");
-  if (!lecture()) place.style.aspectRatio = String(1 / model.get("shape"));
+  const legend = () => chart.layout.showlegend ?? chart.data.filter((trace) => trace.name).length > 1;
+  const lowest = () => (legend() ? NAMED : LOWEST);
+  if (!lecture()) {
+    place.style.aspectRatio = String(1 / model.get("shape"));
+    place.style.minHeight = `${lowest()}px`;
+  }
   let plotly = null, gone = false, wide = 0;
 
   const walk = slider({
@@ -152,17 +157,21 @@ function render(context) {
     ? { "scene.camera.eye": first }
     : { "xaxis.autorange": true, "yaxis.autorange": true });
   const named = (sign, name, does) => button(sign, does, { "aria-label": name });
-  const buttons = solid
-    ? [named("⟲ Turn", "Turn left", () => move(-TURN)), named("Turn ⟳", "Turn right", () => move(TURN))]
-    : [named("+", "Zoom in", () => zoom(1.5)), named("−", "Zoom out", () => zoom(1 / 1.5))];
-  figure.controls.append(...(points.length ? [walk] : []), ...buttons, button("Whole view", whole));
+  const nearer = (times) => (solid ? move(0, times) : zoom(times));
+  const turns = [named("⟲", "Turn left", () => move(-TURN)), named("⟳", "Turn right", () => move(TURN))];
+  const zooms = [named("+", "Zoom in", () => nearer(1.5)), named("−", "Zoom out", () => nearer(1 / 1.5))];
+  figure.controls.append(...(points.length ? [walk] : []), ...(solid ? turns : []), ...zooms, button("Whole view", whole));
   figure.body.append(place, readout);
   readout.hidden = !points.length;
+
+  /** Whether words would lie on each other: then the slider and a tap say them. */
+  const crowded = () => solid && place.clientWidth < NARROW && points.length > CROWD;
 
   /** All traces, and a ring round the chosen point. */
   function traces() {
     const [t, i] = points[model.get("point")] ?? [], from = chart.data[t];
-    const made = inTheme(chart.data, figure.theme.dark ? "dark" : "light");
+    const made = inTheme(chart.data, figure.theme.dark ? "dark" : "light").map((trace) =>
+      (crowded() && /markers.*text/.test(trace.mode) ? { ...trace, mode: "markers" } : trace));
     if (!from) return made;
     const { peak } = figure.theme, type = from.type === "scatter3d" ? "scatter3d" : "scatter";
     const at = Object.fromEntries(["x", "y", "z"].filter((axis) => from[axis]).map((axis) => [axis, [from[axis][i]]]));
@@ -178,9 +187,9 @@ function render(context) {
     const layout = look(figure, chart.layout, place.clientWidth);
     if (solid) layout.scene = { ...layout.scene, camera: { center: CENTRE, ...layout.scene.camera, eye: eye() } };
     const width = place.clientWidth, wish = figure.tall(width * model.get("shape"), place, 0);
-    const height = Math.max(LOWEST, Math.round(wish));
+    const height = Math.max(lowest(), Math.round(wish));
     Object.assign(layout, { width, height, uirevision: 1 });
-    layout.showlegend ??= chart.data.filter((trace) => trace.name).length > 1;
+    layout.showlegend = legend();
     plotly.react(place, traces(), layout, { displayModeBar: false, scrollZoom: false, responsive: false });
   }
   draw();

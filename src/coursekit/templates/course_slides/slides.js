@@ -100,13 +100,14 @@ function grow(slide) {
 function fitType(slide) {
   slide.style.removeProperty("--grown");
   slide.classList.remove("course-middle");
+  const words = slide.matches(ALONE); // a figure takes all that is left
   for (const [last, readable, tight, free] of TRIES) {
     slide.toggleAttribute("data-small", !readable);
     slide.toggleAttribute("data-tight", tight);
     for (let size = 1; size >= last - 0.001; size -= 0.05) {
       slide.style.fontSize = size === 1 ? "" : `${size.toFixed(2)}em`;
       fitCode(slide, readable);
-      if (overflows(slide) || foot(slide) > HEIGHT - free) continue;
+      if (overflows(slide) || (words && foot(slide) > HEIGHT - free)) continue;
       if (size === 1) grow(slide);
       return;
     }

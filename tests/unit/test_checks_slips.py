@@ -1,5 +1,6 @@
 """Slips: near-misses of a right answer; draws: fresh inputs; the picture of a difference."""
 
+import itertools
 import math
 
 import pytest
@@ -97,11 +98,11 @@ def test_words_that_quote_code_need_it_in_the_answer(words, told):
 
 def never(parts, pair):
     """It compares with a fixed number; `parts` for `pair` would do the same."""
-    return [one for one in zip(parts, parts[1:], strict=False) if one == 2]
+    return [one for one in itertools.pairwise(parts) if one == 2]
 
 
 def found(parts, pair):
-    return [one for one in zip(parts, parts[1:], strict=False) if one == pair]
+    return [one for one in itertools.pairwise(parts) if one == pair]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def pieces(text, length, count):
 # %% [markdown]
 # ## The model
 #
-# A stack of chapter 4's attention layers with a small MLP each. The encoding is the only thing that changes: sinusoids are added to the letters, T5 and ALiBi add a bias to the scores, RoPE turns queries and keys.
+# A stack of chapter 4's attention layers with a small MLP each, and with the norms and the residual paths that chapter 6 explains. The encoding is the only thing that changes: sinusoids are added to the letters, T5 and ALiBi add a bias to the scores, RoPE turns queries and keys.
 
 # %% tags=["hide-input"]
 Diagram(

@@ -141,7 +141,8 @@ class Cockpit:
 
     def _sample_table(self) -> str:
         rows = "".join(
-            f"<tr><td style='text-align:right'>step {step}</td>"
+            "<tr><td style='text-align:right; vertical-align:top; white-space:nowrap; "
+            f"padding-right:0.9em'>step {step}</td>"
             f"<td><code>{html.escape(text)}</code></td></tr>"
             for step, text in self.samples
         )

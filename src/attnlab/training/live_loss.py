@@ -43,20 +43,25 @@ class LiveLoss:
 
 def loss_picture(losses: Sequence[float]) -> Any:
     """The losses of a training, as a `Picture`."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from attnlab.figures import COLOURS
-    from attnlab.pictures import Picture, small_png
+    from attnlab.figures import COLOURS, plain_ticks, style, theme_now
+    from attnlab.pictures import Picture, small_png, smallest_letters
 
-    figure = Figure(figsize=(7, 2.6), layout="constrained")
-    ax = figure.add_subplot()
-    ax.plot(losses, color=COLOURS["sky"], linewidth=0.8, alpha=0.5)
-    ax.plot(_smooth(losses), color=COLOURS["blue"], linewidth=2)
-    # Equal losses, or none above 0, have no range that a logarithm could spread.
-    above = [loss for loss in losses if loss > 1e-30]
-    scale = "log" if above and max(above) > 1.001 * min(above) else "linear"
-    ax.set(xlabel="step", ylabel="loss", yscale=scale, title="Training loss")
-    return Picture(small_png(figure, 120), ALT, CAPTION, (700, 260))
+    with rc_context(style(theme_now())):  # in GPU notebooks, too, which draw nothing else
+        figure = Figure(figsize=(7, 2.6), layout="constrained")
+        ax = figure.add_subplot()
+        ax.plot(losses, color=COLOURS["sky"], linewidth=0.8, alpha=0.5)
+        ax.plot(_smooth(losses), color=COLOURS["blue"], linewidth=2)
+        # Equal losses, or none above 0, have no range that a logarithm could spread.
+        above = [loss for loss in losses if loss > 1e-30]
+        scale = "log" if above and max(above) > 1.001 * min(above) else "linear"
+        ax.set(xlabel="step", ylabel="loss", yscale=scale, title="Training loss")
+        if scale == "log" and max(above) < 100 * min(above):
+            plain_ticks(ax.yaxis)  # less than two powers of ten: 3, not 3 × 10⁰
+        data = small_png(figure, 120)
+    return Picture(data, ALT, CAPTION, (700, 260), smallest=smallest_letters(figure))
 
 
 def _smooth(losses: Sequence[float], keep: float = 0.95) -> list[float]:

@@ -678,7 +678,8 @@ def milliseconds(heads):
 costs = {heads: operations(heads) for heads in COUNTS}
 times = {heads: milliseconds(heads) for heads in COUNTS}
 for heads, (whole, alone) in times.items():
-    print(f"{heads:2d} heads of width {256 // heads:3d}: ", end="")
+    name = "head " if heads == 1 else "heads"
+    print(f"{heads:2d} {name} of width {256 // heads:3d}: ", end="")
     print(f"products {costs[heads]:.0f} M, ", end="")
     print(f"layer {whole:4.0f} ms, softmax alone {alone:3.0f} ms")
 
@@ -1077,10 +1078,10 @@ assert begin["y"].argmax() == 0, begin
 assert both["y"].argmax() == ring[1], both
 for run in runs:
     dense, pairs, sparse = (run.weights[i] for i in (0, 5, 8))
-    arrows = F.normalize(dense[:, dense.norm(dim=0) > 0.5], dim=0)
-    assert (arrows[:, 0] @ arrows[:, 1]).abs() < 0.1, dense  # right angles
-    arrows = F.normalize(pairs[:, pairs.norm(dim=0) > 0.5], dim=0)
-    cosines = (arrows.mT @ arrows).sort().values  # (4, 4)
+    units = F.normalize(dense[:, dense.norm(dim=0) > 0.5], dim=0)
+    assert (units[:, 0] @ units[:, 1]).abs() < 0.1, dense  # right angles
+    units = F.normalize(pairs[:, pairs.norm(dim=0) > 0.5], dim=0)
+    cosines = (units.mT @ units).sort().values  # (4, 4)
     assert (cosines[:, 0] < -0.95).all(), cosines  # each has its opposite
     angles = torch.atan2(sparse[1], sparse[0]).sort().values  # a pentagon
     assert (angles.diff() - 2 * math.pi / 5).abs().max() < 0.1, angles

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 RUN = 6  # lines
 LEAST = 90  # letters in them: shorter runs are alike by chance
 KINDS = ("*.py", "*.js", "*.css")
+PLAIN = "src/attnlab/checks/plain/"
 LISTED = re.compile(r"(import|from) .*|[\w\"., ]*,?")  # an import, or a part of a list of names
 
 
@@ -50,7 +51,9 @@ def main() -> None:
     texts = {name: (ROOT / name).read_text("utf-8") for name in names if (ROOT / name).is_file()}
     found = repeated(texts)
     counts = Counter({pair: len(runs) for pair, runs in found.items()})
-    print(f"{len(found)} pairs of files share a run of {RUN} lines, of {len(texts)} files:")
+    taught = sum(any(name.startswith(PLAIN) for name in pair) for pair in found)
+    print(f"{len(found)} pairs of files share a run of {RUN} lines, of {len(texts)} files;")
+    print(f"{taught} are a chapter and the plain answers of its exercises:")
     for (one, other), count in counts.most_common():
         line, place = found[one, other][0]
         print(f"{count:4d}  {one}:{line}  {other}:{place}")

@@ -407,7 +407,7 @@ SoftmaxTemperature(
 # τ = 10: we are nearly back at one fixed context, the mean of the annotations. τ = 0.1: hard attention, a single word. Trained weights lie between the two.
 
 # %% [markdown]
-# A hot softmax gives every word the same share. Then all contexts are one and the same vector, as in chapter 1. A cold one copies a single annotation. Training decides where between the two the weights lie.
+# A hot softmax gives every word nearly the same share. Then all contexts are nearly one and the same vector, as in chapter 1. A cold one copies a single annotation. Training decides where between the two the weights lie.
 #
 # ### The alignment explorer
 #
@@ -468,7 +468,7 @@ for kind in aligners:
 #
 # ### Type a sentence of your own
 #
-# These two translators run on your machine, inside this page. They are checkpoints that come with the course, one with attention and one with a fixed context. Words appear one by one, each with its weights. Words it does not know are listed.
+# These two translators run on your machine, inside this page. They are checkpoints (trained weights) that come with the course, one with attention and one with a fixed context. Words appear one by one, each with its weights. Words it does not know are listed.
 #
 # - Write a short sentence, then switch attention off. Is the translation still right?
 # - Take a long example from the menu, with attention off. **Before you look:** which part of the sentence goes wrong first?
@@ -668,7 +668,7 @@ with torch.no_grad():
     states = unroll(cell, x[None])[0]  # (T, H), the library's way
     z, n = gates_and_candidates(cell, x)  # (T, H) each
     w = unrolled_weights(z)  # (H, T, T): one table per entry
-    sums = torch.einsum("hti,ih->th", w, n)
+    sums = torch.einsum("hti,ih->th", w, n)  # Σ_i w_ti n_i, entry by entry
 torch.testing.assert_close(sums, states)
 print("weighted sums of candidates = states of the GRU")
 print("weights in the last state, first entry:", w[0, -1])
@@ -703,7 +703,7 @@ def shares(scores):
 
 def mix(weights, values):
     """One table of weights per entry: (H, T, T), (T, H) -> (T, H)."""
-    return torch.einsum("hti,ih->th", weights, values)
+    return torch.einsum("hti,ih->th", weights, values)  # a sum over i
 
 
 free = shares(2 * torch.randn(2, 4, 4))  # any weights
@@ -804,7 +804,7 @@ Diagram(
 # |---|---|---|---|
 # | 1 free weights, one table per entry | any weights, far or near | nothing: with the zero candidate in front, the GRU's own weights are among them | above: `attention` played the GRU |
 # | 2 free candidates $n_i = \tanh(W x_i)$ | all steps at once | $n_i$ no longer knows the past: neither model contains the other | equal for a GRU whose candidates do not hear the past |
-# | 3 scores $q_t \cdot k_i$, values $v_i$ | weights come from content, for any length | the scores of a head of width $d$ have rank ≤ $d$: not every table | rank 2 against rank 4, for width 2 |
+# | 3 scores $q_t \cdot k_i$, values $v_i$ | weights come from content, for any length | the scores of a head of width $d$ have rank ≤ $d$ (at most $d$ independent rows): not every table | rank 2 against rank 4, for width 2 |
 # | 4 heads | any number, from one shared table to one per entry | with fewer tables, each has to serve several entries | 2 heads of width 1 and 1 of width 2, against `attention` |
 
 # %% tags=["hide-input"]
@@ -826,7 +826,7 @@ torch.testing.assert_close(two[..., 0].T, mix(narrow, v))  # step 3
 # This leads on to chapter 3. The lecture version: a GRU's state is a weighted sum whose weights can only fade. Let content make the weights, cut the recurrence, separate keys from values, choose the heads: causal multi-head self-attention.
 
 # %% [markdown]
-# After step 4 we have causal multi-head self-attention, except for the linear map that usually follows it. Chapters 3 and 4 get there by another way. A whole Transformer layer has more: that map, residual paths, norms, and a small network at each position (chapter 6).
+# After step 4 we have causal multi-head self-attention, except for a factor $1/\sqrt d$ on the scores (chapter 3) and the linear map that usually follows (chapter 4). A whole Transformer layer has more: that map, residual paths, norms, and a small network at each position (chapter 6).
 #
 # ## 5 · At work
 #
@@ -870,7 +870,8 @@ HUES = {
     "fixed context": palette.colour("fixed context"),
 }
 fig, ax = plt.subplots(figsize=(7.0, 3.7))
-ax.axvspan(2.5, 6.3, color="0.93")
+ax.axvspan(2.5, 6.3, color="0.85")
+ax.axvline(2.5, color="0.4", linestyle=":")
 for name, curve, line in (
     ("RNNsearch", search_curve, "o-"),
     ("fixed context", fixed_curve, "s--"),
@@ -886,14 +887,14 @@ figures.show(
     fig,
     alt="BLEU against sentence length. Within the trained lengths RNNsearch stays near 100, while the fixed context falls "
     "steeply from the first bucket on. Beyond the trained lengths both fall; RNNsearch stays above.",
-    caption="White: lengths seen in training. Grey: longer. Attention flattens the curve within the lengths it was trained on; beyond, it falls as well, from higher up.",
+    caption="Left of the dotted line: lengths seen in training. Right of it: longer. Attention flattens the curve within the lengths it was trained on; beyond, it falls as well, from higher up.",
 )
 
 # %% [markdown] tags=["notes"]
-# Bahdanau's Figure 2: RNNenc-30/50 fall, RNNsearch-50 stays. Do not hide the grey part: neither extrapolates in length.
+# Bahdanau's Figure 2: RNNenc-30/50 fall, RNNsearch-50 stays. Do not hide the right part: neither extrapolates in length.
 
 # %% [markdown]
-# Within the trained lengths the curve is nearly flat. In the grey part both fall. Attention stays above, but it does **not** extrapolate. The checkpoint of part 3 was trained on sentences of up to 32 words, and translates those (a fold below measures it).
+# Within the trained lengths the curve is nearly flat. Right of the line both fall. Attention stays above, but it does **not** extrapolate. The checkpoint of part 3 was trained on sentences of up to 32 words, and translates those (a fold below measures it).
 #
 # ### Attention learns alignment
 #
@@ -1054,7 +1055,7 @@ figures.show(
 #
 # $$\text{loss} = -\log p(y \mid x) + \frac{\lambda}{S} \sum_i \Bigl(n_i - \sum_t \alpha_{ti}\Bigr)^2$$
 #
-# [Xu et al. 2015](https://arxiv.org/abs/1502.03044) (section 4.2.1) take $n_i = 1$ for every part of a picture. But in our corpus *because* always becomes two words, *parce que*. [Tu et al. 2016](https://arxiv.org/abs/1601.04811) give each word a number of its own, its *fertility*. Ours is the mean of what the word has received so far (`attnlab.training.coverage`). No link is shown to the model, but this *is* a hint about alignment.
+# [Xu et al. 2015](https://arxiv.org/abs/1502.03044) (section 4.2.1) take $n_i = 1$ for every part of a picture. But in our corpus *because* always becomes two words, *parce que*. [Tu et al. 2016](https://arxiv.org/abs/1601.04811) give each word a number of its own, its *fertility*. Ours is the mean of what the word has received lately (`attnlab.training.coverage`). No link is shown to the model, but this *is* a hint about alignment.
 
 
 # %% tags=["plumbing"]
@@ -1111,8 +1112,15 @@ for three in que.values():  # one loss, three seeds: no agreement
 assert max(que["coverage"]) < 0.9, runs  # coverage does not mend it
 assert {pair.target[t] for pair in sentences for t in range(1, len(pair.target))
         if group(pair, t) == "que"} == {"que", "qu'"}  # fmt: skip
+because = [
+    (p.source.count("because"), p.target.count("parce")) for p in sentences
+]
+assert all(here == there for here, there in because)
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Coverage: three seeds without, three with
+
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
 titles = ("AER", "nouns", "que")
 fig, axes = plt.subplots(1, 3, figsize=(7.0, 3.1))
 for ax, what in zip(axes, titles):

@@ -71,7 +71,7 @@ hidden, embedding, steps, batch, longest, rate = gpu.choose(
 gpu.banner(
     cuda="full size. Have a coffee: two trainings of 12,000 batches.",
     mps="full size. Have a coffee: two trainings of 12,000 batches.",
-    cpu="a tiny version in well under a minute. It shows the trend, not how well it can get.",
+    cpu="a tiny version in well under a minute, for the trend only.",
 )
 
 # %% [markdown]
@@ -202,7 +202,7 @@ figures.heatmap(
 figures.show(
     fig,
     alt="Attention weights of RNNsearch on one test sentence.",
-    caption="The longest of fifty test sentences. Which rows have one dark cell, and which are spread out?",
+    caption="The longest of fifty test sentences. Which rows have nearly all their weight in one cell, and which are spread out?",
 )
 
 # %% [markdown]

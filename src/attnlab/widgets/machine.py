@@ -76,7 +76,7 @@ def machine(
             ),
         ],
         tall=TALL,
-        gap=(10.0, 4.0),
+        gap=(8.0, 4.0),
         lit=lit,
         small=bool(lit),
         **traits,

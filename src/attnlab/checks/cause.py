@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 MORE = range(500, 536)  # seeds of the inputs on which a suspect is tried before it is named
 ENOUGH = 12  # of these, should the answer or the machine be slow; on fewer, nobody is accused
 PATIENCE = 0.2  # seconds for calling an answer again, to find out what its mistake is called
-LOOKING = 0.3  # seconds for trying slips
-MENDING = 0.35  # seconds for trying repairs, and what is left of the others'
+MENDING = 0.35  # seconds for trying repairs, and what is left of the patience
+LOOKING = 0.3  # seconds for trying slips, or what is left of all three,
+AT_LEAST = 0.15  # but so many
 _BEYOND = (RecursionError, MemoryError, SystemExit, KeyboardInterrupt, StopIteration)
 
 
@@ -69,11 +70,13 @@ def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
         if isinstance(value, Tensor) and kind(value) == "bool"
     ]
     right = _judge(exercise, [*(call.given for call in known), *inputs[len(more) :]])
-    left = max(MENDING, PATIENCE + LOOKING + MENDING - (time.thread_time() - started))
+    until = started + PATIENCE + MENDING + LOOKING
+    left = max(MENDING, until - LOOKING - time.thread_time())
     found = repair(answer.function, right, exercise.plain(), left, flags, calls[-1].line)
     if found:
         return found.words, found
-    return (_slipped(exercise, answer, known) if enough else ""), None
+    left = min(LOOKING, max(AT_LEAST, until - time.thread_time()))
+    return (_slipped(exercise, answer, known, left) if enough else ""), None
 
 
 def agreed(exercise: Exercise, answer: Answer, likely: str) -> str:
@@ -100,7 +103,7 @@ def _suspected(exercise: Exercise, known: list[Call]) -> str:
     return ""
 
 
-def _slipped(exercise: Exercise, answer: Answer, known: list[Call]) -> str:
+def _slipped(exercise: Exercise, answer: Answer, known: list[Call], seconds: float) -> str:
     """The words of the slip of the plain answer that did the same in all these calls."""
     if known[0].error is not None or not _comparable(known[0].seen):
         return ""  # by an error, one slip can hardly be told from another
@@ -120,7 +123,7 @@ def _slipped(exercise: Exercise, answer: Answer, known: list[Call]) -> str:
             )
         ):
             return words
-        if count % 8 == 7 and time.thread_time() - started > LOOKING:
+        if count % 8 == 7 and time.thread_time() - started > seconds:
             break
     return ""
 

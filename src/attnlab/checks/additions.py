@@ -51,6 +51,9 @@ def joined(code: Code, node: ast.expr, names: list[str], flags: set[str]) -> Ite
                 continue
             words = f"{what} missing (with `{name}` in it)."
             yield words, node, code.put(node, ast.BinOp(node, op(), other))
+            if op is ast.MatMult:
+                turned = ast.Attribute(other, "mT", ast.Load())
+                yield words, node, code.put(node, ast.BinOp(node, op(), turned))
     for value in (2, 0.5):
         factor = ast.BinOp(node, ast.Mult(), ast.Constant(value))
         yield "a constant factor is missing.", node, code.put(node, factor)

@@ -2995,6 +2995,9 @@ Quiz(
     key="03",
 )
 
+# %% [markdown]
+# **Next:** one head averages what should stay apart. Chapter 4 gives it company.
+
 # %% [markdown] tags=["deeper"]
 # ### References
 #
@@ -3006,5 +3009,3 @@ Quiz(
 # - M. Poli and others (2023), [Hyena Hierarchy](https://arxiv.org/abs/2302.10866): long convolutions between products.
 # - S. Arora and others (2023), [Zoology](https://arxiv.org/abs/2312.04927): recall from the context, where recurrent and convolutional models fall behind, at scale. Our video shop on a larger scale.
 # - T. Dao and others (2022), [FlashAttention](https://arxiv.org/abs/2205.14135): exact attention with memory that grows in proportion to $N$.
-#
-# **Next:** one head averages what should stay apart. Chapter 4 gives it company.

@@ -298,7 +298,7 @@ NormAxes(
 # %% [markdown]
 # With BatchNorm the result for a sentence depends on what else is in the batch, padding included, unless it is left out on purpose. With LayerNorm every token is normalised on its own.
 #
-# Why normalise at all? Ioffe and Szegedy's reason was *internal covariate shift*: while lower layers learn, the inputs of the upper ones keep changing, and fixed mean and variance should calm that. [Santurkar et al. 2018](https://arxiv.org/abs/1805.11604) put that shift back in on purpose, by noise after BatchNorm, and training was about as good as with BatchNorm alone; they credit a smoother loss instead. Both studied BatchNorm in networks for pictures. Here is what can be measured in ours: twelve blocks, untrained, with LayerNorm and without. **Guess first:** how large is the gradient in the first block, compared with the last?
+# Why normalise at all? Ioffe and Szegedy's reason was *internal covariate shift*: while lower layers learn, the inputs of the upper ones keep changing, and a fixed mean and variance were meant to calm that. [Santurkar et al. 2018](https://arxiv.org/abs/1805.11604) put that shift back in on purpose, by noise after BatchNorm, and training was about as good as with BatchNorm alone; they credit a smoother loss instead. Both studied BatchNorm in networks for pictures. Here is what can be measured in ours: twelve blocks, untrained, with LayerNorm and without. **Guess first:** how large is the gradient in the first block, compared with the last?
 
 # %% tags=["plumbing"]
 letters = shakespeare.vocabulary()
@@ -809,7 +809,10 @@ machine(
 # %% [markdown]
 # A batch holds sentences of several lengths, filled up with **padding**. No word may attend to it: the mask *no pads* hides those keys. In training the decoder also has the whole right answer in front of it, so the mask *past only* hides what comes later. `True` means *may attend*, as everywhere in this course.
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Two masks, and both at once
+
+# %% tags=["fragment", "hide-input"]
 ids = torch.tensor([[5, 8, 6, 7, 9], [4, 9, 3, PAD, PAD]])
 length = ids.shape[1]
 real = (ids != PAD)[1]
@@ -1020,7 +1023,7 @@ print("last 20 steps:", *(f"{name}: {loss:.2f}  " for name, loss in ends.items()
 
 # %% tags=["held", "deeper"]
 assert (
-    ends["Xavier"] + 0.03 < ends["too small: 0.01"] < ends["too large: 1"]
+    ends["Xavier"] + 0.05 < ends["too small: 0.01"] < ends["too large: 1"]
 ), ends
 
 # %% [markdown] tags=["deeper"]
@@ -1078,7 +1081,7 @@ bleu = french.bleu(test)
 print(f"{history.seconds:.0f} CPU seconds, BLEU {bleu:.1f}")
 
 # %% tags=["held"]
-assert bleu >= 92, bleu
+assert bleu >= 95, bleu
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: the cockpit
@@ -1234,19 +1237,19 @@ print(line)
 print(f"mean p of the likeliest word: {sure[True]:.2f} and {sure[False]:.2f}")
 
 # %% tags=["held"]
-assert sure[True] > 0.96 > 0.94 > sure[False], sure
+assert sure[True] > 0.97 > 0.93 > sure[False], sure
 for which in (True, False):
     assert beams[which, "dice"][0] < beams[which, 1][0], beams
     assert beams[which, "dice"][1] < beams[which, 1][1], beams
-assert all(beams[True, width][2] <= 8 for width in (2, 4, 8)), beams
-assert abs(beams[True, 8][0] - beams[True, 1][0]) < 1.5, beams
+assert all(beams[True, width][2] <= 5 for width in (2, 4, 8)), beams
+assert abs(beams[True, 8][0] - beams[True, 1][0]) < 1, beams
 for width in (4, 8):
-    assert 8 <= beams[False, width][2] <= 45, beams
-    assert -0.5 < beams[False, width][0] - beams[False, 1][0] < 3, beams
+    assert beams[False, width][2] > max(12, 2 * beams[True, width][2]), beams
+    assert beams[False, width][0] - beams[False, 1][0] > -1, beams
     assert abs(beams[False, width][1] - beams[False, 1][1]) <= 0.03, beams
 
 # %% [markdown]
-# Your model is sure of nearly every word, and a wider beam changes only a few of 200 sentences; BLEU hardly moves. The weaker one is less sure: about one sentence in eight changes, BLEU gains a little, and the share of right sentences stays about where it was. Dice make both worse. (One seed.)
+# Your model is sure of nearly every word, and a wider beam changes only a few of 200 sentences; BLEU moves by less than a point. The weaker one is less sure: a wider beam changes many more of its sentences, BLEU does not suffer, and the share of right sentences stays about where it was. Dice make both worse. (One seed.)
 #
 # Writing word by word would redo the whole past at each step. The **KV cache** keeps the keys and values of what was read, so a step projects one new word only; `model.step` works like that, and exercise 6.7, in the GPU notebook, builds it.
 

@@ -215,10 +215,10 @@ figures.show(
 
 # %% tags=["held"]
 assert mean_of(scratch)[0] <= commonest, scratch
-assert mean_of(scratch)[-1] >= 80, scratch
+assert mean_of(scratch)[-1] >= 85, scratch
 
 # %% [markdown]
-# With a thousand labels it works. With sixteen it is worse than always saying the commonest kind: sixteen sentences can name few of the nouns. Labels cost somebody's time. Plain sentences are free, and they tell a lot about nouns: what is *read*, what is *eaten*, what *walks*. So: **how can a model learn from text alone?**
+# With a thousand labels it works: far better than *always the commonest kind*. With sixteen it is worse than that: sixteen sentences can name few of the nouns. Labels cost somebody's time. Plain sentences are free, and they tell a lot about nouns: what is *read*, what is *eaten*, what *walks*. So: **how can a model learn from text alone?**
 
 # %% [markdown]
 # ## 2 · By hand
@@ -242,7 +242,10 @@ t5_mask = torch.zeros(S + T, S + T).bool()
 t5_mask[:, :S] = True  # everybody sees the source
 t5_mask[S:, S:] = torch.ones(T, T).tril().bool()  # and the past of the target
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Three families, three masks
+
+# %% tags=["fragment", "hide-input"]
 fig, axes = plt.subplots(1, 3, figsize=(6.4, 2.7), width_ratios=[5, 5, 9])
 for ax, name, mask in zip(
     axes, ("GPT", "BERT", "T5"), (gpt_mask, bert_mask, t5_mask)
@@ -419,7 +422,7 @@ assert 0.25 < share < 0.4
 assert smaller > flops
 
 # %% [markdown]
-# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run cost. (The report's own count is 6.31 · 10²³ operations. It includes what was computed twice to save memory, which $6ND$ leaves out; so does our share. We checked these three in a [summary of the report](https://ai-papers.xuzou.cn/papers/gopher_2021), and the chips and hours in one more list that quotes its page 103, not in the report itself.) And it is one run: what was tried before it is not in the bill.
+# The dollar is the weak factor: chips are rented at many prices, and nobody outside knows what this run cost. (The report's own count, 6.31 · 10²³ operations, includes what was computed twice to save memory; $6ND$ and our share do not. We read chips, hours and count in a [summary](https://ai-papers.xuzou.cn/papers/gopher_2021), not in the report itself; [PaLM's report](https://arxiv.org/abs/2204.02311) lists the same chips, at 32.5 % of their peak.) And it is one run: what was tried before it is not in the bill.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -467,7 +470,7 @@ print(f"{learned.seconds:.0f} CPU seconds, held-out loss {gpt_loss:.2f} nats per
 print("ROMEO:\n" + "".join(letters.decode(written)))
 
 # %% tags=["held"]
-assert gpt_loss <= 2.1, gpt_loss
+assert gpt_loss <= 2.0, gpt_loss
 
 # %% [markdown]
 # ### BERT: no mask, holes
@@ -549,7 +552,7 @@ print("the king reads a …", [source.words[i] for i in best])
 assert filled >= 2 * always, (filled, always)
 
 # %% [markdown]
-# Many holes have several good answers, so 100 % is out of reach for anybody. Nobody told it what can be read; and not all of its five guesses can be.
+# Many holes have several good answers, so 100 % is out of reach for anybody. Nobody told it what can be read: which of its five guesses can be?
 #
 # ### T5: holes of any width
 #
@@ -631,13 +634,13 @@ print(f"sentinels in order: {in_form:.0%}; as many words as were hidden: {as_lon
 print(f"all neighbours known: {fluent:.0%} (the hidden words: {true_ones:.0%}, random words: {by_chance:.0%})")  # fmt: skip
 
 # %% tags=["held"]
-assert in_form >= 0.95, in_form
+assert in_form > 0.9, in_form
 assert by_chance + 0.2 < fluent, (fluent, by_chance)
 assert very_words < 0.2 < 0.5 < as_long < 0.75, (very_words, as_long)
 assert 0.55 < fluent < true_ones - 0.1, (fluent, true_ones)
 
 # %% [markdown]
-# The form is right nearly always, the number of words in about six of ten sentences, and the very words rarely: many would do. In nearly two thirds all neighbours are known, far more than with random words and fewer than with the hidden words themselves. (One seed, new sentences.)
+# The form is right in more than nine of ten sentences, the number of words in about two of three, and the very words rarely: many would do. All neighbours are known in about two of three as well, far more often than with random words and less often than with the hidden words themselves. (One seed, new sentences.)
 #
 # ### T5: every task is text
 #
@@ -690,6 +693,7 @@ for prefix in ("translate:", "summarise:", "negated?"):
 
 # %% tags=["held"]
 assert min(exact.values()) >= 0.5, exact
+assert min(exact, key=exact.get) == "translate:", exact
 
 # %% [markdown]
 # One set of weights, three jobs. Swap the prefix, and the same sentence gets another answer. Each had a third of the lessons; translating is the hardest of the three here. (One seed.)
@@ -764,7 +768,10 @@ frozen = [[fine_tune(bert, n, s, frozen=True) for s in range(3)] for n in LABELS
 tuned = [[fine_tune(bert, n, s) for s in range(3)] for n in LABELS]
 ways = {"fine-tuned": tuned, "frozen": frozen, "from scratch": scratch}
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## What pre-training buys
+
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(8, 3.2))
 for (name, rows), mark in zip(ways.items(), ("o-", "^-.", "s--")):
     spread = torch.tensor(rows)  # (labels, seeds)
@@ -797,7 +804,8 @@ assert gains[-1] < gains[1], gains
 assert abs(mean_of(frozen)[0] - mean_of(tuned)[0]) < 12, ways
 assert mean_of(frozen)[-1] < mean_of(tuned)[-1] - 10, ways
 assert max(gains) == gains[1], gains
-assert mean_of(tuned)[0] < commonest + 5, ways
+assert min(gains) > 0, gains
+assert abs(mean_of(tuned)[0] - commonest) < 8, (ways, commonest)
 assert mean_of(scratch)[-1] > mean_of(frozen)[-1], ways
 
 # %% [markdown] tags=["notes"]
@@ -869,7 +877,10 @@ with torch.no_grad():
     said = cracker(prompts[:, :-1])[:, ::2].argmax(-1)
 live = (said == prompts[:, 1::2]).float().mean(0)  # by number of examples
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## From one in six to nine in ten, and no weight changes
+
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
 recorded = json.loads(assets.find("data/in_context.json").read_text())
 shots = torch.arange(in_context.SHOTS + 1)
 fig, ax = plt.subplots(figsize=(8, 3.2))
@@ -947,7 +958,10 @@ HeadGrid(
     caption="Fourteen letters, then the same fourteen. Which head of layer 0 weighs the letter before? Which of layer 1 weighs what came after the last time?",
 )
 
-# %% tags=["slide", "slides-only", "hide-input", "nbval-ignore-output"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Two heads in a row
+
+# %% tags=["fragment", "slides-only", "hide-input", "nbval-ignore-output"]
 back = int(previous[0].argmax())  # the best previous-token head of layer 0
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.4))
 for ax, n, h, title in (
@@ -981,7 +995,7 @@ right_.set(xlabel="step", ylabel="weight", title="Best induction score", ylim=(0
 left.legend()
 figures.show(
     fig,
-    alt="Two panels over training steps, three seeds each. With two layers the loss stays high, then falls within some dozens of steps, just when the induction score rises; with one layer neither happens.",
+    alt="Two panels over training steps, three seeds each. With two layers the loss stays high, then falls within a hundred steps, just when the induction score rises; with one layer neither happens.",
     caption="With two layers the loss falls most when the score rises most, give or take thirty steps. Three seeds each, recorded by training/in_context.py.",
 )
 
@@ -1004,14 +1018,12 @@ assert max(best_of[1]) <= 0.1, best_of
 for run in recorded["induction"]:
     step, loss, score = torch.tensor(run["curve"]).T
     fall, rise = step[loss.diff().argmin()], step[score.diff().argmax()]
-    assert run["layers"] == 1 or abs(fall - rise) <= 30, (
-        run["seed"],
-        fall,
-        rise,
-    )
+    if run["layers"] == 2:
+        assert abs(fall - rise) <= 30, (run["seed"], fall, rise)
+        assert step[loss < 1].min() - step[loss > 3].max() <= 100, run["seed"]
 
 # %% [markdown]
-# With one layer of attention a key holds its own token and position, not the token before it: nobody has written it down, and in our three runs no head found another way. Two layers found the trick in all three, and within few steps. In exercise 7.4 you set the two heads by hand.
+# With one layer of attention a key holds its own token and position, not the token before it: nobody has written it down, and in our three runs no head found another way. Two layers found the trick in all three, and once the loss began to fall, it took fewer than a hundred steps from 3 nats to 1. In exercise 7.4 you set the two heads by hand.
 #
 # ### Scaling: predict before you pay
 #
@@ -1108,13 +1120,39 @@ for i, d in enumerate(amounts):
     for name, lo, hi in (("seeds alone", seeds_low, seeds_high), ("seeds + rehearsal", low, high)):  # fmt: skip
         inside = "inside" if lo[i] <= came <= hi[i] else "outside"
         print(f"    {name:18} {lo[i]:.3f} to {hi[i]:.3f}: {inside}")
+forecast = json.loads(assets.find("data/forecast.json").read_text())
+print(f"a seventh size, N = {forecast['runs'][0]['parameters']:,}, predicted before it was trained:")  # fmt: skip
+for one, d in zip(forecast["written_down"], amounts):
+    came = sum(r["loss"] for r in forecast["runs"] if r["tokens"] == d) / 3
+    inside = "inside" if one["low"] <= came <= one["high"] else "outside"
+    print(f"D = {d:7,}: predicted {one['predicted']:.3f}, measured {came:.3f}; bar {one['low']:.3f} to {one['high']:.3f}: {inside}")  # fmt: skip
 
 # %% tags=["held"]
 assert ((low <= truth) & (truth <= high)).all(), (low, truth, high)
 assert ((seeds_low <= truth) & (truth <= seeds_high)).tolist() == [True, False, True]  # fmt: skip
+whole_law = fit_law(N.flatten(), D.flatten(), losses.mean(-1).flatten())
+for i, one in enumerate(forecast["written_down"]):
+    seventh = {
+        rate: sum(r["loss"] for r in runs if r["tokens"] == one["tokens"]) / 3
+        for rate, runs in (
+            (1, forecast["runs"]),
+            *(
+                (k, [r for r in forecast["rates"] if r["rate"] == k])
+                for k in (0.5, 2)
+            ),
+        )
+    }
+    expected = whole_law(torch.tensor(float(one["parameters"])), D[0, i])
+    assert abs(expected - one["predicted"]) < 1e-3, (expected, one)
+    assert seventh[1] > max(one["high"], truth[i]), (seventh, one)
+    assert seventh[1] <= min(seventh.values()), seventh
 
 # %% [markdown]
-# The bar adds up two doubts: other seeds might have come up (a bootstrap), and the law may have the wrong form. For the second there is a *rehearsal*: the same prediction one size earlier, and how far it missed. **We added the rehearsal after a first look.** By the seeds alone the middle amount, D = 92,160, lies outside, by a hair; with the rehearsal all three lie inside. A bar widened after the fact proves less than one written down before. What carries over is the method: fit small runs, write the prediction *and its bar* down, then pay. The numbers do not: ours come from letters, and from small models that read little. The printed floor $E$ near 0 cannot be right (nobody knows the next letter for sure): five sizes do not pin it down.
+# The error bar adds up two doubts: other seeds might have come up (a bootstrap), and the law may have the wrong form. For the second there is a *rehearsal*: the same prediction one size earlier, and how far it missed. We added the rehearsal after a first look: by the seeds alone D = 92,160 lies outside, by a hair; with the rehearsal all three lie inside. A bar widened after the fact proves little.
+#
+# So we did it again in the right order. A law of all six sizes, and its prediction for a seventh with the same kind of bar, were written down before anything of that size was trained (`training/forecast.py`). **It failed:** all three losses lie above the bar, and none below the sixth size's. Half and twice the learning rate did no better. Why the law breaks off here we do not know; a good fit does not warn of it.
+#
+# What carries over is the method: fit small runs, write the prediction *and its bar* down, then pay. The numbers do not: ours come from letters, and from small models that read little. The printed floor $E$ near 0 cannot be right (nobody knows the next letter for sure): five sizes do not pin it down.
 #
 # | law | says | measured on |
 # |---|---|---|
@@ -1123,14 +1161,17 @@ assert ((seeds_low <= truth) & (truth <= seeds_high)).tolist() == [True, False, 
 # | [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556) | $1.69 + 406.4/N^{0.34} + 410.7/D^{0.28}$ | web text, up to 16 billion |
 
 # %% [markdown] tags=["notes"]
-# The method is the lesson: fit small runs, write the prediction down, then run the large one. Ask who would bet on a prediction ten sizes further out.
+# The method is the lesson: fit small runs, write the prediction down, then run the large one. Then tell of the seventh size: predicted first, trained afterwards, and outside its bar. Who would bet on a prediction ten sizes further out?
 
 # %% [markdown]
 # ### Emergence, and what a threshold hides
 #
-# Some abilities seem to appear all at once when models grow ([Wei et al. 2022](https://arxiv.org/abs/2206.07682)). [Schaeffer et al. 2023](https://arxiv.org/abs/2304.15004) answer: look at the yardstick. Six sizes learned to say eight letters backwards (one learning rate for all; with the first one we tried, smaller for wider models, the wide ones fell behind). Left, an answer counts if *all eight* letters are right. Right, the same models by the log-likelihood of the right answer.
+# Some abilities seem to appear all at once when models grow ([Wei et al. 2022](https://arxiv.org/abs/2206.07682)). [Schaeffer et al. 2023](https://arxiv.org/abs/2304.15004) answer: look at the yardstick. Six sizes learned to say eight letters backwards (one learning rate for all, chosen after a first try with smaller rates for wider models). Left, an answer counts if *all eight* letters are right. Right, the same models by the log-likelihood of the right answer.
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## One task, two yardsticks
+
+# %% tags=["fragment", "hide-input"]
 emergence = json.loads(assets.find("data/emergence.json").read_text())
 grown = sorted({run["parameters"] for run in emergence})
 
@@ -1253,6 +1294,13 @@ for name, row in FAMOUS.items():
 print(f"Gopher with 13 instead of 12: {(13 * 80 * 16_384**2 + 32_000 * 16_384) / 1e9:.0f} billion")  # fmt: skip
 print(f"Gopher / base: {280_000 / 65:,.0f} times")
 
+# %% tags=["held", "deeper"]
+for name, (enc, dec, width, _, vocabulary, published, *_) in FAMOUS.items():
+    ours = ((12 * enc + 16 * dec) * width**2 + vocabulary * width) / 1e6
+    near = abs(ours / published - 1) < 0.04
+    assert near != name.startswith("Gopher"), (name, ours, published)
+assert 279 < (13 * 80 * 16_384**2 + 32_000 * 16_384) / 1e9 < 281
+
 # %% [markdown] tags=["deeper"]
 # All within a few percent but for Gopher, whose relative positions (as in [Transformer-XL](https://arxiv.org/abs/1901.02860)) add one more matrix to each block: with $13\,nE^2$ the formula gives 280 billion. Sources: [Transformer](https://arxiv.org/abs/1706.03762), [GPT](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf) (its hardware: the [announcement](https://openai.com/index/language-unsupervised/); its size: the GPT-2 paper), [BERT](https://arxiv.org/abs/1810.04805), [RoBERTa](https://arxiv.org/abs/1907.11692), [XLNet](https://arxiv.org/abs/1906.08237), [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), [Megatron](https://arxiv.org/abs/1909.08053), [T5](https://arxiv.org/abs/1910.10683), [Turing-NLG](https://www.microsoft.com/en-us/research/blog/turing-nlg-a-17-billion-parameter-language-model-by-microsoft/), [GPT-3](https://arxiv.org/abs/2005.14165), [Gopher](https://arxiv.org/abs/2112.11446). XLNet's size is BERT-large's, as its paper says; Megatron's days are its 300,000 steps at the reported 2.1 days for 68,507; T-NLG read the kind of text that Megatron read. The rule has its limits: the largest T5 widens the network to 64 times $E$ and attention to 16 times.
 
@@ -1277,7 +1325,10 @@ print(f"Gopher / base: {280_000 / 65:,.0f} times")
 #
 # A spectrogram is a picture: time to the right, pitch upwards. Cut it into patches and it is a sentence ([AST](https://arxiv.org/abs/2104.01778)). Change the patch: what does a token then hold, a moment or a note?
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Sound, cut like a picture
+
+# %% tags=["fragment", "hide-input"]
 rate = 4000
 time_ = torch.arange(4 * rate) / rate
 pitch = 200 * 2 ** ((time_ * 2).floor() % 4 / 3) * (1 + 0.03 * torch.sin(12 * time_))  # fmt: skip
@@ -1378,7 +1429,10 @@ curves = {
     "with top-p 0.8": [quality_and_diversity(temperature=h, top_p=0.8) for h in HEATS],
 }  # fmt: skip
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Heat buys variety, and costs words
+
+# %% tags=["fragment", "hide-input", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(6.8, 3.3))
 for (name, points), mark in zip(curves.items(), ("o-", "^-.", "s--")):
     quality, diversity = zip(*points)
@@ -1408,15 +1462,19 @@ assert curves["with top-p 0.8"][5][1] < plain_[5][1]
 for name, points in curves.items():  # more varied, fewer real words
     assert points[-1][0] < points[0][0], name
     assert points[-1][1] > points[0][1], name
+    assert torch.corrcoef(torch.tensor(points).T)[0, 1] < -0.9, (name, points)
 
 # %% [markdown]
 # In our letter model both move, along every curve. Heat does not add ideas: it hands probability to what the model holds unlikely. A *real word* is a crude yardstick for quality, and one letter model says nothing about poets. But the trade is there, and both axes belong in the picture.
 #
 # ### "Bigger is always better"
 #
-# With the same number of letters, larger was better above, but for one pair of neighbours within their spread. What one pays for is compute. Give every size the same $C = 6ND$: the large ones read less. **Guess first:** which of our sizes wins?
+# With the same number of letters, larger was better among our six sizes, except for one pair of neighbours whose seeds overlap; the seventh was no better. What one pays for is compute. Give every size the same $C = 6ND$: the large ones read less. **Guess first:** which of our sizes wins?
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## The same compute, other sizes
+
+# %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(8, 3.2))
 best_for = {}
 for flops, mark in zip(sorted({r["flops"] for r in scaling["budget"]}), ("o-", "s--")):  # fmt: skip
@@ -1718,7 +1776,7 @@ check("07.6", my_perplexity)
 # 1. **The mask makes the family**: triangle, square, or both. The blocks are the same.
 # 2. **Text is its own teacher**: hide a part, ask for it. In our test it helped at every number of labels, most in the middle.
 # 3. **Induction heads look up**: two layers of attention find what came after the last time, one did not.
-# 4. **Loss falls with size and data**, along a law that small runs can fit; yardsticks with thresholds may jump.
+# 4. **Loss falls with size and data**, along a law that small runs can fit; our law broke off one size further on. Yardsticks with thresholds may jump.
 # 5. **At a fixed budget bigger can be worse**: a model must also have time to read.
 
 # %% [markdown] tags=["slide", "slides-only", "layout-question"]
@@ -1727,7 +1785,7 @@ check("07.6", my_perplexity)
 # 1. The mask makes the family.
 # 2. Text is its own teacher.
 # 3. Induction heads look up: two layers found it, one layer did not.
-# 4. Loss follows a law; thresholds may jump.
+# 4. Loss follows a law, until it does not; thresholds may jump.
 # 5. At a fixed budget bigger can be worse.
 
 # %% [markdown]

@@ -233,11 +233,19 @@ def _constant(
     others += [1 / now] if now else []
     for other in dict.fromkeys(x for x in others if x != now):
         words = f"it is off by one, at the {now}." if other in near else f"the {now} is wrong."
+        if _of_a_shape(code, spot):
+            words = f"`shape[{now}]` is not the size that is meant."
         made = int(other) if isinstance(value, int) and other == int(other) else other
         yield words, node, code.put(spot, ast.Constant(made))
     for name in names:
         words = f"the fixed number {now} stands where something else belongs."
         yield words, node, code.put(spot, ast.Name(name, ast.Load()))
+
+
+def _of_a_shape(code: Code, node: ast.AST) -> bool:
+    """The −1 of `x.shape[-1]`."""
+    parent = code.parents[node][0]
+    return isinstance(parent, ast.Subscript) and getattr(parent.value, "attr", "") == "shape"
 
 
 def _short(node: ast.AST) -> str:

@@ -237,12 +237,15 @@ WindowCost(
 # %% [markdown]
 # $$\Omega_{\text{global}} = 4\,hw\,E^2 + 2\,(hw)^2E, \qquad \Omega_{\text{windows}} = 4\,hw\,E^2 + 2\,M^2\,hw\,E$$
 #
-# with $h \times w$ tokens of width $E$ and windows of $M \times M$ ([Liu et al. 2021](https://arxiv.org/abs/2103.14030), equations 1 and 2). Quadratic against **linear** in $hw$. That is a count. Here is the clock:
+# with $h \times w$ tokens of width $E$ and windows of $M \times M$ ([Liu et al. 2021](https://arxiv.org/abs/2103.14030), equations 1 and 2). Quadratic against **linear** in $hw$. That is a count. Here is the clock, the best of several rounds:
 
 
 # %% tags=["plumbing"]
 def fastest(x, rounds, **way):
     """Least CPU time of several rounds, in milliseconds."""
+    # 28 MiB taken and given back: from now on Linux leaves smaller blocks with us
+    # when they are freed. Else a call may pay for fetching its memory anew.
+    torch.empty(7 * 2**20)
     return 1000 * seconds(
         lambda: attention(x, x, x, **way), rounds, time.process_time
     )
@@ -637,14 +640,15 @@ assert learned[best].max() > 0.5, learned
 # 2. Press a token in a corner of the picture, step 5. Then switch *Mask* off. Who is lit now?
 # 3. Step 6, blocks 1, 2, 3 …: how far does the token see after each? Then the same with shift 0.
 #
-# The last one, the *receptive field*, we also measure, on real blocks with random weights. The gradient of one token's output tells which inputs can reach it.
+# The last one, the *receptive field*, we also measure, on real blocks with random weights; as in the figure, the last block is a shifted one. The gradient of one token's output tells which inputs can reach it.
 
 
 # %% tags=["hide-input"]
 def reach(by, blocks, side=24, M=6):
     """Which tokens move the middle one after so many blocks: (side, side)."""
     seed(0)
-    stack = [Block(8, 1, M, 16, by * (k % 2)) for k in range(blocks)]
+    shifts = [by * (k % 2) for k in range(blocks, 0, -1)]  # …, 0, by
+    stack = [Block(8, 1, M, 16, one) for one in shifts]
     x = torch.randn(1, side, side, 8, requires_grad=True)
     nn.Sequential(*stack)(x)[0, 8, 8].sum().backward()
     return x.grad[0].abs().sum(-1) > 0
@@ -661,8 +665,8 @@ for by, name in ((3, "shifted by 3"), (0, "never shifted")):
 
 # %% tags=["held"]
 assert [int(one.sum()) for one in seen[0]] == [36] * 6
-assert int(seen[3][1].sum()) > 36
-assert [int(one.sum()) for one in seen[3][3:]] == [324, 576, 576]
+grown = [int(one.sum()) for one in seen[3]]
+assert grown == [6**2, 12**2, 15**2, 18**2, 21**2, 24**2], grown
 assert len(masks.shifted_window(24, 24, 6, 3).dense().unique(dim=0)) == 4
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -670,15 +674,15 @@ assert len(masks.shifted_window(24, 24, 6, 3).dense().unique(dim=0)) == 4
 
 # %% tags=["fragment", "hide-input"]
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.5))
-for ax, k in zip(axes, (1, 2, 3, 5)):
+for ax, k in zip(axes, (1, 2, 4, 6)):
     ax.imshow(seen[3][k - 1], cmap=figures.WEIGHTS, vmin=0, vmax=1.3)
     ax.plot(8, 8, "o", color="white", markeredgecolor="black")
     ax.set_title(f"{k} block{'s' if k > 1 else ''}", size=15)
     ax.set(xticks=[], yticks=[])
 figures.show(
     fig,
-    alt="Four maps of 24 by 24 tokens. What reaches the chosen token grows from one window to a large square.",
-    caption="What can reach the marked token (gradients that are not zero). It grows by whole windows; through five blocks it is the whole picture.",
+    alt="Four maps of 24 by 24 tokens. What reaches the chosen token grows from one window to the whole picture.",
+    caption="What can reach the marked token (gradients that are not zero). From block to block it grows; through six blocks it is the whole picture.",
 )
 
 # %% [markdown]
@@ -822,7 +826,7 @@ assert min(r["accuracy"] for r in plain["vit/7"]) > max(
     r["accuracy"] for r in plain["swin/2"]
 )
 assert all(
-    5 < v["steps"] / s["steps"] < 8
+    6 < v["steps"] / s["steps"] < 7
     for v, s in zip(plain["vit/7"], plain["swin/2"])
 )
 
@@ -900,12 +904,13 @@ figures.show(
 #
 # ### Speed against accuracy, as published
 #
-# ImageNet-1K, trained on it alone, pictures per second on one V100 GPU: table 1a of [Liu et al. (2021)](https://arxiv.org/abs/2103.14030), without its smallest RegNetY. We checked each row against table 13 of [MaxViT](https://arxiv.org/abs/2204.01697), which repeats them, and Swin-B at 224² against the [authors' README](https://github.com/microsoft/Swin-Transformer).
+# ImageNet-1K, trained on it alone, pictures per second on one V100 GPU: table 1a of [Liu et al. (2021)](https://arxiv.org/abs/2103.14030). We checked the rows of CNNs, ViT and DeiT against table 5 of [DeiT](https://arxiv.org/abs/2012.12877), those of Swin against table 13 of [MaxViT](https://arxiv.org/abs/2204.01697), and Swin-B at 224² against the [authors' README](https://github.com/microsoft/Swin-Transformer).
 
 # %% tags=["plumbing"]
 # name, pictures per second, top-1 %
 PUBLISHED = {
     "RegNetY": [
+        ("4G", 1156.7, 80.0),
         ("8G", 591.6, 81.7),
         ("16G", 334.7, 82.9),
     ],
@@ -1005,7 +1010,7 @@ print(
 )
 
 # %% [markdown]
-# **Nothing.** Every offset has the same bias, in every block and head, and the softmax does not see a constant. In this small version the network's hidden layer is one number wide (60 channels, halved for two directions, then divided by 4 twice and rounded down: [its code](https://github.com/zhengchen1999/DAT)), and a layer norm of one number is always 0. (So inside of a window this attention knows no positions.) Its windows, shift and mask are Swin's. Here is its last shifted block at work, one token of every window:
+# **Nothing.** Every offset has the same bias, in every block and head, and the softmax does not see a constant. In this small version the network's hidden layer is one number wide (60 channels, halved for two directions, then divided by 4 twice and rounded down: [its code](https://github.com/zhengchen1999/DAT)), and a layer norm of one number is always 0. (So inside a window this attention knows no positions.) Its windows, shift and mask are Swin's. Here is its last shifted block at work, one token of every window:
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## A trained model at work, with its mask and without
@@ -1071,12 +1076,14 @@ assert all(row["masked"] > row["bicubic"] + 1 for row in about["rows"])
 assert all(
     abs(row["masked"] - row["without"]) < 0.05 for row in about["rows"]
 )
-assert all(row["border"] > row["inside"] for row in about["rows"])
+assert all(0.25 > row["border"] > row["inside"] for row in about["rows"])
+assert len(spread) == 9
+assert max(spread) < 1e-5, spread
 assert max(row["largest"] for row in about["rows"]) < 8.5
 assert len(about["shifted"]) == 4
 
 # %% [markdown]
-# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line and the picture on the right: the last shifted block). Yet the picture hardly changes: on average by a fraction of one grey level, more along the border than inside, in no pixel by more than 8, and the quality stays. That is how a missing mask can go unnoticed. Keep it in mind for exercise 9.5.
+# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line and the picture on the right: the last shifted block). Yet the picture hardly changes: on average by less than a quarter of one grey level, more along the border than inside, in no pixel by more than 8, and the quality stays. That is how a missing mask can go unnoticed. Keep it in mind for exercise 9.5.
 
 # %% [markdown]
 # ### Relatives, one idea each
@@ -1445,7 +1452,7 @@ check("09.5", trustworthy)
 # %% [markdown]
 # ### GPU exercise · Swin at 224²
 #
-# One more exercise has a notebook of its own: [Swin at 224 × 224](gpu_09_swin_224.ipynb). It measures Swin-T against a ViT as pictures grow, trains both, and loads the published weights where there is a network.
+# One more exercise has a notebook of its own: [Swin at 224 × 224](gpu_09_swin_224.ipynb). It measures a Swin against a ViT as pictures grow, trains both, and loads the published Swin-T where there is a network.
 
 # %% [markdown] tags=["slide"]
 # ## 8 · Takeaways

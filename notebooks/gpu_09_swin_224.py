@@ -53,7 +53,7 @@ gpu.banner(
 # %% [markdown]
 # ## A training step as pictures grow
 #
-# Both have 4 × 4 patches and four blocks in their first stage's width. **Predict:** from what size of picture is the Swin faster?
+# Both have 4 × 4 patches and four blocks; the Swin's last two are twice as wide. **Predict:** from what size of picture is the Swin faster?
 
 
 # %%

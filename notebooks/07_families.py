@@ -892,7 +892,7 @@ ax.set(
     xlabel="examples in the prompt", ylabel="right answers", ylim=(0, 1.05),
     title="Codes it has never seen",
 )  # fmt: skip
-ax.legend(loc="lower right")
+ax.legend(loc="upper left")
 figures.show(
     fig,
     alt="Right answers on unseen codes against the number of examples: from one sixth with none to about nine tenths with twelve, for four trained models alike.",

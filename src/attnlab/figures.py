@@ -26,7 +26,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from attnlab import palette
 from attnlab.palette import THEMES
-from attnlab.pictures import Picture, small_png, small_webp, smallest_letters
+from attnlab.pictures import Picture, small_png, smallest_file, smallest_letters
 
 COLOURS = palette.inks()  # by name, on white; a sense has a name, too: palette.colour("query")
 
@@ -101,9 +101,7 @@ def show(fig: Figure, *, alt: str, caption: str = "", dpi: int = 144) -> None:
         raise ValueError("alt is empty, but a figure needs words for those who cannot see it.")
     drawn: list[Any] = fig.findobj(AxesImage)
     photograph = any(image.get_array().ndim == 3 for image in drawn)
-    data = small_png(fig, dpi)
-    if photograph:  # of large pixels a PNG is the lighter one
-        data = min(data, small_webp(fig, dpi), key=len)
+    data = smallest_file(fig, dpi, photograph=photograph)
     width, height = (round(100 * inches) for inches in fig.get_size_inches())
     words = " ".join(alt.split())
     picture = Picture(

@@ -56,16 +56,28 @@ def smallest_letters(fig: Figure) -> float:
 
 def small_png(fig: Figure, dpi: int) -> bytes:
     """The figure with a set of 256 colours: a third of the bytes, and nobody sees it."""
-    small = io.BytesIO()
-    drawn(fig, dpi).quantize(256).save(small, format="png", optimize=True)
-    return small.getvalue()
+    return _saved(drawn(fig, dpi).quantize(256), "png", optimize=True)
 
 
-def small_webp(fig: Figure, dpi: int) -> bytes:
-    """The figure as photographs are stored: up to half the bytes of `small_png`, all colours."""
-    small = io.BytesIO()
-    drawn(fig, dpi).save(small, format="webp", quality=85, method=6)
-    return small.getvalue()
+def smallest_file(fig: Figure, dpi: int, *, photograph: bool = False) -> bytes:
+    """The figure for a page, in the lightest of these: a PNG of 256 colours; the same as WebP, a
+    fifth lighter as a rule; a `photograph` in all its colours, up to half as light.
+    """
+    exact = drawn(fig, dpi)
+    few = exact.quantize(256)
+    tries = [
+        _saved(few, "png", optimize=True),
+        _saved(few.convert("RGB"), "webp", lossless=True, quality=100, method=4),
+    ]
+    if photograph:  # of large pixels the exact ones are lighter
+        tries.append(_saved(exact, "webp", quality=85, method=6))
+    return min(tries, key=len)
+
+
+def _saved(picture: Image.Image, kind: str, **options: Any) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, format=kind, **options)
+    return file.getvalue()
 
 
 def drawn(fig: Figure, dpi: int) -> Image.Image:

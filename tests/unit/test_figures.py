@@ -48,8 +48,9 @@ def test_show_displays_alt_and_caption_and_closes(shown):
     html = picture._repr_html_()
     assert 'alt="A line falls, &quot;slowly&quot; &lt;b&gt;"' in html
     assert "<figcaption>Look at x &lt; 1.</figcaption>" in html
-    png = base64.b64decode(re.search('base64,([^"]+)', html)[1])
-    assert png.startswith(b"\x89PNG")
+    kind, data = re.search('data:image/(png|webp);base64,([^"]+)', html).groups()
+    with Image.open(io.BytesIO(base64.b64decode(data))) as opened:
+        assert opened.format == kind.upper()
     assert "http" not in html
     assert not plt.get_fignums()
 
@@ -66,9 +67,18 @@ def test_a_picture_has_a_palette_and_its_colours_are_kept(shown):
     figures.heatmap(ax, np.linspace(0, 1, 400).reshape(20, 20))
     figures.show(fig, alt="Bright below.")
     with Image.open(io.BytesIO(shown[0].data)) as small:
-        assert small.mode == "P"
-        assert small.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+        colours = small.convert("RGB")
+    assert colours.getcolors(256), "more than 256 colours"
+    assert colours.getpixel((2, 2)) == (255, 255, 255)
     assert len(shown[0].data) < 30_000
+
+
+def test_a_plot_is_no_heavier_than_its_png_and_has_the_same_pixels():
+    fig = draw()
+    png, stored = pictures.small_png(fig, 144), pictures.smallest_file(fig, 144)
+    assert len(stored) <= len(png)
+    with Image.open(io.BytesIO(png)) as one, Image.open(io.BytesIO(stored)) as other:
+        assert np.array_equal(np.asarray(one.convert("RGB")), np.asarray(other.convert("RGB")))
 
 
 def test_a_photograph_is_stored_as_one(shown):

@@ -136,3 +136,12 @@ def never_looks_at_the_keys(q, k, v, mask):
     scores = q / q.shape[-1] ** 0.5
     weights = scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0)
     return weights @ v
+
+
+@wrong("02.5", "`bell` is computed and never used")
+def forgets_the_bell(e, p, d):
+    gap = torch.arange(e.shape[-1]) - p[..., None]
+    inside = gap.abs() <= d
+    bell = torch.exp(-2 * (gap / d) ** 2)  # noqa: F841
+    power = (e - e.amax(-1, keepdim=True)).exp() * inside
+    return power

@@ -35,7 +35,7 @@ from attnlab.checks import exercise as exercise_module
 from attnlab.checks import explain
 from attnlab.checks.answer import OVERFLOWS, tensor_of
 from attnlab.checks.exercise import Exercise
-from attnlab.checks.repair import unused
+from attnlab.checks.repair import left_over, unused
 from attnlab.checks.slips import Slip
 
 # Words of a property that name a kind of change, where no known mistake was accused.
@@ -224,8 +224,8 @@ def name_of(message: Message) -> tuple[str, str]:
     if cause:  # the answer is random
         return "read", cause
     if re.search(r"^`\w+` (is computed and never used|plays no part)", likely):
-        before = unused(message.origin)
-        if before == likely:  # as in the right answer that was changed; a question accuses nobody
+        # As in the right answer that was changed? A question accuses nobody.
+        if likely in (left_over(message.origin), unused(message.origin)):
             return ("" if likely.endswith("?") else "misleading"), ""
         return "read", likely
     if message.endless:

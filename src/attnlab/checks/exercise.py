@@ -16,7 +16,7 @@ from attnlab.checks.compare import a_kind_of, close
 from attnlab.checks.draw import Draw
 from attnlab.checks.explain import Mistake, Unfinished, blank, shorten, where
 from attnlab.checks.picture import tables
-from attnlab.checks.repair import Repair, unused
+from attnlab.checks.repair import Repair, left_over, unused
 from attnlab.checks.slips import few_steps, slips
 from attnlab.checks.verdict import Verdict
 
@@ -177,7 +177,11 @@ class Exercise:
                 cause = "" if mistake.sure else self._cause_or_nothing(answer)
                 likely = mistake.likely
                 if not cause:
-                    likely = self._agreed(answer, likely) or unused(answer.function)
+                    likely = (
+                        left_over(answer.function)
+                        or self._agreed(answer, likely)
+                        or unused(answer.function)
+                    )
                 if cause and self.repaired is None:
                     likely = ""  # the cause says it all
                 verdict.message = _sentences(mistake.seen, cause, likely)

@@ -67,19 +67,38 @@ def repair(
     return None
 
 
-def unused(function: Any) -> str:
-    """Words for an argument, a step or a condition that has no effect, if there is one."""
+def _tree(function: Any) -> ast.FunctionDef | None:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, SyntaxError, TypeError, IndexError):
-        return ""
-    if not isinstance(tree, ast.FunctionDef):
+        return None
+    return tree if isinstance(tree, ast.FunctionDef) else None
+
+
+def left_over(function: Any, alone: bool = True) -> str:
+    """Words for a step whose result nobody uses; `alone`: not one of several results of a call."""
+    tree = _tree(function)
+    if tree is None:
         return ""
     names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
     read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-    for name in dict.fromkeys(n.id for n in names if isinstance(n.ctx, ast.Store)):
-        if name not in read and not name.startswith("_"):
-            return f"`{name}` is computed and never used: a step that needs it is missing."
+    made = [t for n in ast.walk(tree) if isinstance(n, ast.Assign) for t in n.targets]
+    for node in made if alone else names:
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
+            continue
+        if node.id not in read and not node.id.startswith("_"):
+            return f"`{node.id}` is computed and never used: a step that needs it is missing."
+    return ""
+
+
+def unused(function: Any) -> str:
+    """Words for an argument, a step or a condition that has no effect, if there is one."""
+    tree = _tree(function)
+    if tree is None:
+        return ""
+    if words := left_over(function, alone=False):
+        return words
+    read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     for name in (a.arg for a in tree.args.args):
         if name not in read and not name.startswith("_") and name != "note":
             return f"`{name}` plays no part: nothing in the function uses it. Should something?"

@@ -5,16 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from attnlab.checks.axes import label
 from attnlab.checks.own_code import Code, Edit
 from attnlab.checks.slip_calls import WITHOUT
 
 Found = tuple[str, ast.AST, Edit]  # the words, the node that shows the line, the edit
 
 
+_SIZES = ("reshape", "view", "unflatten")
+
+
 def wrapped(code: Code, node: ast.expr) -> Iterator[Found]:
     """A sign, a mask's sense, a transpose that was forgotten."""
-    words = "the sign is wrong: a minus is missing."
-    yield words, node, code.put(node, ast.UnaryOp(ast.USub(), node))
+    parent = code.parents[node][0]
+    if not (isinstance(parent, ast.Call) and label(parent) in _SIZES):  # there −n is any size
+        words = "the sign is wrong: a minus is missing."
+        yield words, node, code.put(node, ast.UnaryOp(ast.USub(), node))
     if not isinstance(node, ast.BinOp):
         words = "it has the opposite sense: a `~` is missing."
         yield words, node, code.put(node, ast.UnaryOp(ast.Invert(), node))

@@ -171,6 +171,9 @@ _OTHER_OPS: dict[type[ast.operator], list[tuple[type[ast.operator], str]]] = {
 
 def _binary(code: Code, node: ast.BinOp) -> Iterator[Found]:
     one = any(ast.unparse(side) in ("1", "-1") for side in (node.left, node.right))
+    if ast.unparse(node.right) == "1" and isinstance(node.op, ast.Add | ast.Sub):
+        # Before its sign: (n − 1) // 2 may be mended by n + 1 as well, but by n for sure.
+        yield "`1` is too much there.", node, code.put(node, node.left)
     for other, words in _OTHER_OPS.get(type(node.op), []):
         if one and (type(node.op), other) in ((ast.Add, ast.Mult), (ast.Sub, ast.Div)):
             continue  # a 1 too many is not a product: to multiply by 1 is to leave it out

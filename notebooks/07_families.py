@@ -1156,7 +1156,6 @@ for i, one in enumerate(forecast["written_down"]):
 #
 # | law | says | measured on |
 # |---|---|---|
-# | ours | printed above | letters, 2 thousand to 57 thousand parameters |
 # | [Kaplan et al. 2020](https://arxiv.org/abs/2001.08361) | $L \propto N^{-0.076}$, $D^{-0.095}$ | web text, up to 1.5 billion |
 # | [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556) | $1.69 + 406.4/N^{0.34} + 410.7/D^{0.28}$ | web text, up to 16 billion |
 

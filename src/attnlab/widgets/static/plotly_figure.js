@@ -160,7 +160,8 @@ function render(context) {
   const nearer = (times) => (solid ? move(0, times) : zoom(times));
   const turns = [named("⟲", "Turn left", () => move(-TURN)), named("⟳", "Turn right", () => move(TURN))];
   const zooms = [named("+", "Zoom in", () => nearer(1.5)), named("−", "Zoom out", () => nearer(1 / 1.5))];
-  figure.controls.append(...(points.length ? [walk] : []), ...(solid ? turns : []), ...zooms, button("Whole view", whole));
+  const walks = points.length ? [walk] : [];
+  figure.controls.append(...walks, ...(solid ? turns : []), ...zooms, button("Whole view", whole));
   figure.body.append(place, readout);
   readout.hidden = !points.length;
 

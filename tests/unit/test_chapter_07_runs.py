@@ -61,3 +61,18 @@ def test_a_perfect_head_has_score_one() -> None:
         maps[0, 0, 0, i, i - 1] = 1
     assert in_context.induction_scores(maps, period).tolist() == [[0, 1]]
     assert in_context.previous_scores(maps)[0, 0] == 1
+
+
+def test_the_seventh_size_is_none_of_the_six_and_was_trained_on_what_was_predicted() -> None:
+    known, found = runs("scaling_law")["grid"], runs("forecast")
+    assert {run["width"] for run in known}.isdisjoint({one["width"] for one in found["runs"]})
+    asked = {(one["parameters"], one["tokens"]) for one in found["written_down"]}
+    assert {tokens for _, tokens in asked} == {run["tokens"] for run in known}
+    for trained in (
+        found["runs"],
+        *([run for run in found["rates"] if run["rate"] == rate] for rate in (0.5, 2)),
+    ):
+        assert {(run["parameters"], run["tokens"]) for run in trained} == asked
+        assert sorted(run["seed"] for run in trained) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    for one in found["written_down"]:
+        assert one["low"] < one["predicted"] < one["high"]

@@ -32,7 +32,7 @@ MORE = range(500, 536)  # seeds of the inputs on which a suspect is tried before
 ENOUGH = 12  # of these, should the answer or the machine be slow; on fewer, nobody is accused
 PATIENCE = 0.2  # seconds for calling an answer again, to find out what its mistake is called
 MENDING = 0.35  # seconds for trying repairs, and what is left of the patience
-LOOKING = 0.3  # seconds for trying slips, or what is left of all three,
+LOOKING = 0.2  # seconds for trying slips, or what is left of all three,
 AT_LEAST = 0.15  # but so many
 _BEYOND = (RecursionError, MemoryError, SystemExit, KeyboardInterrupt, StopIteration)
 

@@ -176,7 +176,7 @@ class Exercise:
                 draft(values())
                 cause = "" if mistake.sure else self._cause_or_nothing(answer)
                 likely = mistake.likely
-                if not cause:
+                if not cause and not mistake.sure:
                     likely = (
                         left_over(answer.function)
                         or self._agreed(answer, likely)

@@ -49,7 +49,9 @@ def come_true(
             if said != seen:
                 happened = "stayed the same" if seen else "changed"
                 raise Mistake(
-                    f"With {case}, you predicted {said}, but {what} {happened}{when}.", likely=why
+                    f"With {case}, you predicted {said}, but {what} {happened}{when}.",
+                    likely=why,
+                    sure=True,  # of yes and no, a change in many a place turns one into the other
                 )
 
     exercise.property(the_predictions_come_true)

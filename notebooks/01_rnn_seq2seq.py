@@ -233,7 +233,7 @@ Diagram(
         Step("How does word 1 reach the state after word 4? Through W once and through U three times. A gradient comes back by the same road.", lit=["x1", "x1->h1", "h1", "h1->h2", "h2", "h2->h3", "h3", "h3->h4", "h4"]),
     ],
     title="A recurrent network, unrolled",
-    caption="Words below, states above. From one step to the next only the state is handed on.",
+    caption="x: words; h: states. From one step to the next only the state is handed on.",
 )  # fmt: skip
 
 # %% [markdown] tags=["notes"]
@@ -501,8 +501,8 @@ for count in (0, 3, 12):
             answer = critic.out(unroll(critic.cell, x)[:, -1]).softmax(-1)
         liked[count, silenced] = float(answer[0, 1])
     print(
-        f"not, {count:2} fillers, good: liked it {liked[count, False]:.2f}; "
-        f"not silenced: {liked[count, True]:.2f}"
+        f"{count:2} fillers: liked it {liked[count, False]:.2f}, "
+        f"with “not” silenced {liked[count, True]:.2f}"
     )
 
 # %% tags=["held"]
@@ -977,9 +977,9 @@ print(f"BLEU {score:.1f}, right to the last word: {whole:.2f}")
 # %% tags=["hide-input", "nbval-ignore-output"]
 by_size = sorted(range(len(test)), key=lambda i: len(test[i].source))
 for i in by_size[20::125]:
-    print("english", " ".join(test[i].source))
-    print("right  ", corpus.detokenise(list(test[i].target)))
-    print("machine", corpus.detokenise(said[i]), "\n")
+    print("english ", " ".join(test[i].source))
+    print("right   ", corpus.detokenise(list(test[i].target)))
+    print("machine ", corpus.detokenise(said[i]), "\n")
 
 # %% [markdown]
 # In this run even the shortest swaps a word. The longer ones begin well and stay nearly French, but verbs and whole clauses are replaced: it reads like a French language model that has lost its English sentence.
@@ -1237,9 +1237,9 @@ def right_words(sentences):
 
 
 forced, free = right_words(taught), right_words(said)
-print("right, in its place and by edits")
-print(f"reading the right words: {forced[0]:.2f} {forced[1]:.2f}")
-print(f"reading its own:         {free[0]:.2f} {free[1]:.2f}")
+print(f"{'share right':24} in place  by edits")
+for name, right in (("the right words", forced), ("its own words", free)):
+    print(f"reading {name:16} {right[0]:8.2f}  {right[1]:8.2f}")
 
 # %% tags=["deeper", "held"]
 assert forced[0] - free[0] >= 0.1, (forced, free)
@@ -1259,6 +1259,7 @@ read[:, 2] = guess.argmax(-1)
 with torch.no_grad():
     slipped = translator.model(replace(batch, target_in=read)).argmax(-1)
 after = {"all words right": best, "one word wrong": slipped}
+print(f"{'words later':16}", *(f"{later:4}" for later in range(1, 7)))
 for name, out in after.items():
     after[name] = torch.stack(
         [(out == words)[:, t][real[:, t]].float().mean() for t in range(2, 8)]
@@ -1272,7 +1273,7 @@ assert lost[0] > lost[1] > lost[2] > 0, lost
 assert lost[3:].max() < 0.1, lost
 
 # %% [markdown] tags=["deeper"]
-# From left to right: the next word, the one after it, and so on. One wrong word costs the next one about thirty points, the one after about twelve, and then the damage fades: the decoder is reading right words again. When it translates, nobody gives it right words. (One model. Some of these changes are no mistakes: after another noun, its adjective *must* change.)
+# One wrong word costs the next one about thirty points, the one after about twelve, and then the damage fades: the decoder is reading right words again. When it translates, nobody gives it right words. (One model. Some of these changes are no mistakes: after another noun, its adjective *must* change.)
 #
 # A proposed cure is to read its own words now and then while learning ([Bengio et al. 2015](https://arxiv.org/abs/1506.03099)). And do not judge a translator by its teacher-forced accuracy.
 

@@ -721,7 +721,7 @@ assert (
 #
 # ### How ViTs came to work on ImageNet
 #
-# Augmentation is one way; the other is a teacher: *distillation*. DeiT ([Touvron et al. 2021](https://arxiv.org/abs/2012.12877)) lets a trained CNN say what it sees in the very view its student sees, and that counts as much as the label. In small: 1,000 pictures for teacher and student alike, 300 steps each (`training/distil.py`). These runs and those of the four ideas were shortened several times to save computing, once with a CNN's result already seen.
+# Augmentation is one way; the other is a teacher: *distillation*. DeiT ([Touvron et al. 2021](https://arxiv.org/abs/2012.12877)) lets a trained CNN say what it sees in the very view its student sees, and that counts as much as the label. On a small scale: 1,000 pictures for teacher and student alike, 300 steps each (`training/distil.py`). These runs and those of the four ideas were shortened several times to save computing, once with a CNN's result already seen.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## A teacher helps a little; the CNN stays ahead
@@ -1010,11 +1010,11 @@ for run in tiny_runs:
 # %% [markdown]
 # With both parts the entropy of the mean answer ends near 2, without centring near 1.1: as much as three equally frequent prototypes of 32 would have ($e^{1.1} \approx 3$). So it collapses only part of the way: later on, the lines are nearly level. Without sharpening every answer stays close to "all equally".
 #
-# **What this does not show.** The gentle views were chosen by hand, after others that did not show the effect. With crops like the paper's, in all four settings of the last panel, the two curves end close together although both parts are in place: the answer says next to nothing about the picture. Centring and sharpening help; they are no guarantee.
+# **What this does not show.** The gentle views were chosen by hand, after others had not shown the effect. With crops like the paper's, in all four settings of the last panel, the two curves end close together although both parts are in place: the answer says next to nothing about the picture. Centring and sharpening help; they are no guarantee.
 #
 # ### Where do they look?
 #
-# Pictures with gold outlines: an object on a ground. The paper's protocol: the last layer's [CLS] map, the fewest patches that hold 60 % of its mass, Jaccard with the outline. "Best" takes the best head of each picture, and needs the outline for it; "mean" takes the mean of the heads and needs no outline. The small models were trained by `training/dino.py` on other objects.
+# Pictures with gold outlines: an object before a background. The paper's protocol: the last layer's [CLS] map, the fewest patches that hold 60 % of its mass, Jaccard with the outline. "Best" takes the best head of each picture, and needs the outline for it; "mean" takes the mean of the heads and needs no outline. The small models were trained by `training/dino.py` on other objects.
 
 # %%
 small_runs = json.loads(
@@ -1076,7 +1076,7 @@ assert results["supervised-0"]["mean"] > results["dino-1"]["mean"]
 #
 # ### On real photographs
 #
-# Six photographs of the course show an object on a ground; we drew its outline by hand. Two ways to find it, neither of which sees our outline. **Map**: the mean of the heads, 60 % of its mass. **Tokens**: the main direction (PCA) of the picture's own patch tokens cuts them into two sides, and the side that [CLS] looks at more is the object.
+# Six photographs of the course show one object before a background; we drew its outline by hand. Two ways to find it, neither of which sees our outline. **Map**: the mean of the heads, 60 % of its mass. **Tokens**: the main direction (PCA) of the picture's own patch tokens cuts them into two sides, and the side that [CLS] looks at more is the object.
 
 
 # %% tags=["hide-input"]
@@ -1300,7 +1300,7 @@ figures.show(
 # %% [markdown]
 # ### "The [CLS] map is clean"
 #
-# Large ViTs keep notes in patches with nothing to show: tokens of enormous norm, often in the ground. **Registers**, extra tokens that are thrown away at the end, give the notes another home ([Darcet et al. 2024](https://arxiv.org/abs/2309.16588)). Is our small DINOv2 clean? 60 of 256 patches lie on the border, 23 %.
+# Large ViTs keep notes in patches with nothing to show: tokens of enormous norm, often in the background. **Registers**, extra tokens that are thrown away at the end, give the notes another home ([Darcet et al. 2024](https://arxiv.org/abs/2309.16588)). Is our small DINOv2 clean? 60 of 256 patches lie on the border, 23 %.
 
 # %%
 border = torch.ones(16, 16, dtype=torch.bool)
@@ -1329,7 +1329,7 @@ assert (shares[5] > 0.4).sum() == 2
 assert (norms.amax(1) / norms.median(1).values < 3).all()
 
 # %% [markdown]
-# In layer 5, counted from 0, two heads give the border about twice its share. But no token stands out by its norm: in these three photographs our smallest model has no such notes. Darcet et al. found them in large models only; a reader reports them in a small one that others trained on from DINOv2 ([dinov2 issue 373](https://github.com/facebookresearch/dinov2/issues/373)). So measure before you say "artefact", and **drop [CLS] and the registers before you reshape**: exercise 8.6.
+# In layer 5, counted from 0, two heads give the border about twice its share. But no token stands out by its norm: in these three photographs our smallest model has no such notes. Darcet et al. found them in large models only; a reader reports them, to some extent, in a small one that others had trained further from DINOv2 ([dinov2 issue 373](https://github.com/facebookresearch/dinov2/issues/373)). So measure before you say "artefact", and **drop [CLS] and the registers before you reshape**: exercise 8.6.
 
 # %% [markdown] tags=["slide", "slides-only", "layout-question"]
 # ## A map is a hint

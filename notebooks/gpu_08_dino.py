@@ -141,7 +141,7 @@ ax.legend()
 figures.show(
     fig,
     alt="Two entropies of a teacher's answers against training steps.",
-    caption="Healthy: the upper curve stays high and the lower one falls. At first both are near the top.",
+    caption="Healthy: the upper curve stays near the dotted line, the lower one far below it.",
 )
 
 # %% [markdown]

@@ -51,6 +51,7 @@ WALL = 1.2  # times as long by the clock, for one that sleeps; one that waits fo
 ENOUGH = 0.4  # of its time to compute, less as more time has passed: right answers need 0.15
 OURS = 1.3  # likewise, for our own comparisons, which objects of the answer's may make slow
 SEARCH = 0.8  # for finding out what a mistake is called, once it is known that there is one
+VERDICT = 0.95  # by the clock, from the beginning: nobody waits longer for a cause
 AT_MOST = 10.0  # imports are not the answer's time, but have an end, too
 LOADING = 60.0  # in a thread, one that is cut short would leave half a module to everybody
 PRINTED = 1000  # characters of the learner's own output that are kept,

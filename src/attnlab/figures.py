@@ -201,7 +201,8 @@ def heatmap(
             axis.set_ticks(np.arange(count), list(labels))
     if columns is not None:
         letters = sum(len(label) for label in columns)
-        if letters > 28 or letters + width > 9 * inches * width:
+        longest = max(len(label) for label in columns)
+        if (letters > 28 and longest > 2) or letters + width > 9 * inches * width:
             plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
     ax.tick_params(length=0)
     # The lightest cells are nearly white.

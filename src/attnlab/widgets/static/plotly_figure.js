@@ -188,7 +188,7 @@ function render(context) {
     const layout = look(figure, chart.layout, place.clientWidth);
     if (solid) layout.scene = { ...layout.scene, camera: { center: CENTRE, ...layout.scene.camera, eye: eye() } };
     const width = place.clientWidth, wish = figure.tall(width * model.get("shape"), place, 0);
-    const height = Math.max(lowest(), Math.round(wish));
+    const height = lecture() ? Math.round(wish) : Math.max(lowest(), Math.round(wish)); // a slide has no more room
     Object.assign(layout, { width, height, uirevision: 1 });
     layout.showlegend = legend();
     plotly.react(place, traces(), layout, { displayModeBar: false, scrollZoom: false, responsive: false });

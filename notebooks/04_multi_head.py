@@ -476,11 +476,11 @@ Diagram(
     arrows=[f"x -> h{i} -> w{i} -> sum" for i in (1, 2, 3)] + ["sum -> y"],
     steps=[
         Step("Each head reads all tokens and works in its own D numbers.", lit=["x", "h1", "h2", "h3"]),
-        Step("Its block of W^O writes the result into the whole width E.", lit=["h1", "h2", "h3", "w1", "w2", "w3"]),
+        Step("Its block of Wᴼ writes the result into the whole width E.", lit=["h1", "h2", "h3", "w1", "w2", "w3"]),
         Step("The layer's output is the sum of what the heads write.", lit=["w1", "w2", "w3", "sum", "y"]),
         Step("To knock out head 2 means to leave out one term of this sum.", lit=["h1", "w1", "h3", "w3", "sum", "y"]),
     ],
-    title="W^O as a sum over heads",
+    title="Wᴼ as a sum over heads",
     caption="Side by side and then one matrix, or block by block and then a sum: the same numbers.",
 )  # fmt: skip
 
@@ -1363,7 +1363,7 @@ check("04.1", my_split)
 # %% [markdown] tags=["exercise"] exercise="04.2"
 # ### Exercise 4.2 ★★ · Build the sum over heads (15 min)
 #
-# Build what the figure *W^O as a sum over heads* shows: `my_multi_head(x, w_q, w_k, w_v, w_o, heads)` goes through the heads one by one. Each takes its own $D$ columns of `w_q`, `w_k`, `w_v`, attends, and sends its result through its own $D$ **rows** of `w_o`; the results are added up. Nothing is put side by side. $x$ has shape $(\dots, L, E)$, the matrices $(E, E)$, used as `x @ w`. No mask, no bias. (Any other way to the same numbers passes as well.)
+# Build what the figure *Wᴼ as a sum over heads* shows: `my_multi_head(x, w_q, w_k, w_v, w_o, heads)` goes through the heads one by one. Each takes its own $D$ columns of `w_q`, `w_k`, `w_v`, attends, and sends its result through its own $D$ **rows** of `w_o`; the results are added up. Nothing is put side by side. $x$ has shape $(\dots, L, E)$, the matrices $(E, E)$, used as `x @ w`. No mask, no bias. (Any other way to the same numbers passes as well.)
 
 
 # %% tags=["stub"] exercise="04.2"

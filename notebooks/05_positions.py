@@ -1199,7 +1199,7 @@ figures.show(
     fig,
     alt="Angle against position for the fastest and the slowest hand. As trained, both leave the grey band of trained angles after position 31. "
     "Squeezed, both stay inside up to position 127. With a larger base the fastest hand turns as trained, and the slowest stays inside.",
-    caption="Grey: the angles met in training. Squeezing slows every hand; a larger base slows the slowest one by 4 and leaves the fastest alone.",
+    caption="Shaded: the angles met in training. Squeezing slows every hand; a larger base slows the slowest one by 4 and leaves the fastest alone.",
 )
 
 # %% tags=["plumbing", "nbval-ignore-output"]

@@ -546,7 +546,13 @@ def sharing(heads=4):
         for g in range(kv):
             middle = way * 5 + (g + 0.5) * heads / kv - 0.5
             parts.append(
-                Box(f"k{way}{g}", f"k, v_{g}", at=(middle, 0), colour="key")
+                Box(
+                    f"k{way}{g}",
+                    f"k, v_{g}",
+                    detail="cached",
+                    at=(middle, 0),
+                    colour="key",
+                )
             )
             members.append(f"k{way}{g}")
         groups.append(Group(name, members, f"{name}: {kv} of {heads}"))

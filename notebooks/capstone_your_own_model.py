@@ -186,7 +186,7 @@ check("C.1", my_rms_norm)
 # %% [markdown] tags=["exercise"] exercise="C.2"
 # ### Exercise C.2 ★★ · RoPE with an offset (15 min)
 #
-# Turn each pair of **neighbours** $(x_{2i}, x_{2i+1})$ by the angle $p \cdot 10000^{-2i/D}$, where $p$ is the token's place. New here: the first of the $L$ tokens is at place `offset`, because a cache may hold what came before.
+# Turn each pair of **neighbours** $(x_{2i}, x_{2i+1})$ by the angle $p \cdot 10000^{-2i/D}$, where $p$ is the token's position. New here: the first of the $L$ tokens is at position `offset`, because a cache may hold what came before.
 #
 # $$(a, b) \mapsto (a\cos\theta - b\sin\theta,\; a\sin\theta + b\cos\theta)$$
 #
@@ -201,21 +201,21 @@ RopeDial(
     query=12,
     key=8,
     title="RoPE with an offset: a head of 8 numbers instead of 48",
-    caption="Which clock hardly moves between places 8 and 12? With a cache the first new token is at place “offset”, not at 0. Tie both places and drag: the score stays the same. Move only one, as a wrong offset does, and it changes.",
+    caption="Which clock hardly moves between positions 8 and 12? With a cache the first new token is at position “offset”, not at 0. Tie both positions and drag: the score stays the same. Move only one, as a wrong offset does, and it changes.",
 )
 
 
 # %% tags=["stub"] exercise="C.2"
 def my_rope(x, offset):
-    places = ...  # (L,), from offset on
+    positions = ...  # (L,), from offset on
     speeds = ...  # (D/2,)
-    turns = places[:, None] * speeds  # (L, D/2)
+    turns = positions[:, None] * speeds  # (L, D/2)
     a, b = x[..., 0::2], x[..., 1::2]
     return ...
 
 
 # %% [markdown] tags=["hint"] exercise="C.2"
-# `torch.arange(offset, offset + L)` are the places, and `10000.0 ** (-torch.arange(0, D, 2) / D)` the speeds.
+# `torch.arange(offset, offset + L)` are the positions, and `10000.0 ** (-torch.arange(0, D, 2) / D)` the speeds.
 
 # %% [markdown] tags=["hint"] exercise="C.2"
 # The pairs must go back to where they were: `torch.stack([…, …], dim=-1).flatten(-2)` puts a and b side by side again.
@@ -224,9 +224,9 @@ def my_rope(x, offset):
 # %% tags=["solution"] exercise="C.2"
 def my_rope(x, offset):
     L, D = x.shape[-2:]
-    places = torch.arange(offset, offset + L)
+    positions = torch.arange(offset, offset + L)
     speeds = 10000.0 ** (-torch.arange(0, D, 2) / D)
-    turns = places[:, None] * speeds
+    turns = positions[:, None] * speeds
     a, b = x[..., 0::2], x[..., 1::2]
     cos, sin = turns.cos(), turns.sin()
     return torch.stack(
@@ -255,8 +255,8 @@ for ax, (queries, keys) in zip(axes, ((5, 5), (2, 5), (1, 5)), strict=True):
         ax, picture, [str(i + keys - queries) for i in range(queries)],
         [str(j) for j in range(keys)], high=1,
         title=f"L = {queries}, S = {keys}",
-        row_label="place of the query" if queries == 5 else "",
-        column_label="place of the key",
+        row_label="position of the query" if queries == 5 else "",
+        column_label="position of the key",
     )  # fmt: skip
 figures.show(
     fig,
@@ -271,7 +271,7 @@ def my_mask(L, S):
 
 
 # %% [markdown] tags=["hint"] exercise="C.3"
-# Query $i$ is at place $i + S - L$ and sees the keys up to there.
+# Query $i$ is at position $i + S - L$ and sees the keys up to there.
 
 # %% [markdown] tags=["hint"] exercise="C.3"
 # `tril` takes a diagonal: `torch.ones(L, S, dtype=torch.bool).tril(…)`.
@@ -754,7 +754,7 @@ slipped = tell(broken(BROKEN["cache off by one"]), "Once upon a time", 32)
 assert slipped == teller.continue_("Once upon a time", length=32)
 
 # %% [markdown]
-# The cache that is off by one gets through: after the prompt every place is one too small, but here the likeliest token stays the same. A story that sounds right is no proof. That is why the checker compares values, not stories.
+# The cache that is off by one gets through: after the prompt every position is one too small, but here the likeliest token stays the same. A story that sounds right is no proof. That is why the checker compares values, not stories.
 #
 # How surprised is each of them by the right story, token by token?
 
@@ -780,7 +780,7 @@ for (name, values), style in zip(
     mean = values.unfold(0, 12, 4).mean(-1)
     axes.plot(torch.arange(len(mean)) * 4 + 6, mean, style, label=name)
 axes.set(
-    xlabel="place in the story",
+    xlabel="position in the story",
     ylabel="nats per token",
     ylim=(0, 7),
     title="RoPE on halves begins almost right, then falls apart",
@@ -788,7 +788,7 @@ axes.set(
 axes.legend(ncols=2, loc="upper center")
 figures.show(
     figure,
-    alt="Loss by place: all right stays near 0.5, RoPE on halves climbs to 4.",
+    alt="Loss by position: all right stays near 0.5, RoPE on halves climbs to 4.",
     caption="The surprise at the right story, each point a mean of 12 tokens. With the wrong pairs, and without the scale, the first words are right: where does it turn?",
 )
 
@@ -862,9 +862,9 @@ Quiz(
         {
             "question": "Keys go into the cache …",
             "choices": [
-                {"text": "turned by RoPE", "correct": True, "why": "A key's place never changes, so it is turned once."},
+                {"text": "turned by RoPE", "correct": True, "why": "A key's position never changes, so it is turned once."},
                 {"text": "unturned; they are turned when they are read", "why": "It would work, but every step would turn the whole past again."},
-                {"text": "turned, and so are the values", "why": "Values carry content. Their place is not asked for."},
+                {"text": "turned, and so are the values", "why": "Values carry content. Their position is not asked for."},
             ],
         },
         {

@@ -1,7 +1,8 @@
 // The Transformer of `attnlab.models.transformer`, run on a page: same names, same arithmetic, with a KV cache.
 // Pure functions, no DOM. Flat row-major arrays: S source words, T words read by the decoder, E model width.
-import { add, argmax, attention, drawRank, layerNorm, nextToken, rope } from "./layers.js";
+import { add, argmax, attention, drawRank, layerNorm, nextToken, relu, rope } from "./layers.js";
 import { random } from "./math.js";
+import { sinusoid } from "./places.js";
 import { linear, rowOf } from "./products.js";
 import { tensors } from "./wire.js";
 
@@ -22,13 +23,8 @@ export const headName = (block, layer, head) => `${block}.${layer}.${head}`;
 function embed({ config, arrays }, side, word, place) {
   const E = config.width, out = new Float32Array(E), row = rowOf(arrays[`${side}.words.weight`], word);
   const learned = arrays[`${side}.places.table`];
-  for (let j = 0; j < E; j++) {
-    out[j] = row[j] * Math.sqrt(E);
-    if (config.positions === "sinusoidal") {
-      const angle = place * 10_000 ** (-2 * Math.floor(j / 2) / E);
-      out[j] += j % 2 ? Math.cos(angle) : Math.sin(angle);
-    } else if (learned) out[j] += rowOf(learned, place)[j];
-  }
+  const wave = config.positions === "sinusoidal" ? sinusoid(place, E, 10_000) : learned ? rowOf(learned, place) : null;
+  for (let j = 0; j < E; j++) out[j] = row[j] * Math.sqrt(E) + (wave ? wave[j] : 0);
   return out;
 }
 
@@ -55,8 +51,7 @@ function addNorm(model, x, name, sublayer) {
 
 function feedForward(model, x, layer) {
   return addNorm(model, x, `${layer}.add_feed`, (y) =>
-    project(model, project(model, y, `${layer}.feed_forward.wide`).map((v) => Math.max(0, v)),
-      `${layer}.feed_forward.narrow`));
+    project(model, relu(project(model, y, `${layer}.feed_forward.wide`)), `${layer}.feed_forward.narrow`));
 }
 
 /** ‖row‖ of every row of x (L, E): how long the residual stream is at each token. */

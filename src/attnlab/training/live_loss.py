@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 ALT = "The training loss against the number of steps."
-CAPTION = "Pale: every batch. Dark: the running mean. Is it still falling at the end?"
+CAPTION = "Thin: every batch. Thick: the running mean. Is it still falling at the end?"
 
 
 class LiveLoss:

@@ -101,12 +101,13 @@ function render(context) {
   figure.body.append(place, words);
   const canvas = make("canvas", { role: "img" });
 
+  const several = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
   function paintText(now) {
     const nodes = now.tokens.slice(0, 400).map((token) => make("span.al-ch-token", {}, visible(token)));
     place.replaceChildren(make("div.al-ch-tokens", {}, ...nodes));
     const letters = [...model.get("text").replace(/\s+/g, "")].length;
     words.textContent = now.count
-      ? `${now.count} tokens for ${letters} letters, ${nice(letters / now.count, 1)} letters per ` +
+      ? `${several(now.count, "token")} for ${several(letters, "letter")}, ${nice(letters / now.count, 1)} per ` +
         `token. ${WORD_START} marks the beginning of a word.`
       : "There is nothing to chop: type a text above.";
   }

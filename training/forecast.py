@@ -3,12 +3,15 @@
     python training/forecast.py predict           # a loss and a bar for each amount of text
     python training/forecast.py run               # about 20 CPU seconds: three seeds on each amount
     python training/forecast.py rates             # about 40: the same at half and twice the rate
+    python training/forecast.py updates           # about 40: the same text in four times the steps
 
 The law is fitted to all 54 runs of `scaling.py`, and the bar is made as in the chapter: other seeds
 that might have come up (a bootstrap), and how far the same prediction missed one size earlier,
 which was a step of 2.2 as well. `predict` goes into assets/data/forecast.json, and was committed
 before `run` trained anything of that width; it refuses to change once there are runs. They came out
-worse than the bar allows, so `rates` asks whether the learning rate was to blame.
+worse than the bar allows, so `rates` asks whether the learning rate was to blame, and `updates`
+whether the number of steps was: the sixth and the seventh size read the same text in batches a
+quarter as large.
 """
 
 import json
@@ -17,7 +20,7 @@ from typing import Any
 
 import torch
 from noted import register, write_tables
-from scaling import STEPS, parameters, run
+from scaling import SIZE, STEPS, WIDTHS, parameters, run
 from torch import Tensor
 
 from attnlab import assets
@@ -26,6 +29,7 @@ from attnlab.training.scaling_law import fit_law, resampled
 WIDTH = 72
 SEEDS = (0, 1, 2)
 RATES = (0.5, 2.0)  # times the rule's rate
+MORE = 4  # times the steps, each on a quarter of the text
 FILE = assets.folder() / "data" / "forecast.json"
 
 
@@ -84,8 +88,15 @@ def main() -> None:
             for seed in SEEDS
             for steps in STEPS
         ]
+    elif sys.argv[1:] == ["updates"]:
+        tables["updates"] = [
+            {"times": MORE, **run(width, MORE * steps, seed, size=SIZE // MORE)}
+            for width in (WIDTHS[-1], WIDTH)
+            for seed in SEEDS
+            for steps in STEPS
+        ]
     else:
-        raise SystemExit("python training/forecast.py predict, then run, then rates")
+        raise SystemExit("python training/forecast.py predict, then run, rates, updates")
     write_tables(FILE, tables)
     register(FILE, script="forecast", origin="measured by this project")
 

@@ -33,14 +33,17 @@ LENGTH, SIZE, LAYERS = 64, 16, 2
 MOST = 1_000_000  # letters a run may draw; the training text has 1,003,854
 
 
-def run(width: int, steps: int, seed: int, rate: float = 1.0) -> dict[str, Any]:
-    """One size on one amount of text, trained at `rate` times its learning rate, and measured."""
+def run(width: int, steps: int, seed: int, rate: float = 1.0, size: int = SIZE) -> dict[str, Any]:
+    """One width on one amount of text, trained at `rate` times its learning rate, and measured.
+
+    Each step reads `size` windows of text.
+    """
     reproducible.seed(seed)
     words = len(shakespeare.vocabulary())
     model = DecoderOnly(Config(words=words, width=width, heads=2, layers=LAYERS, positions="rope"))
     history = training.fit(
         model,
-        shakespeare.windows(length=LENGTH, size=SIZE, seed=seed),
+        shakespeare.windows(length=LENGTH, size=size, seed=seed),
         steps=steps,
         descent=training.Descent(lr=rate * min(0.4 / width, 0.04)),
         listeners=(),
@@ -48,11 +51,10 @@ def run(width: int, steps: int, seed: int, rate: float = 1.0) -> dict[str, Any]:
     )
     with torch.no_grad():
         loss = float(model.loss(shakespeare.held_out(LENGTH, count=512)))
-    size = sum(p.numel() for p in model.stack.parameters())
     return {
         "width": width,
-        "parameters": size,
-        "tokens": steps * SIZE * LENGTH,
+        "parameters": sum(p.numel() for p in model.stack.parameters()),
+        "tokens": steps * size * LENGTH,
         "seed": seed,
         "loss": round(loss, 4),
         "seconds": round(history.seconds, 1),

@@ -74,5 +74,12 @@ def test_the_seventh_size_is_none_of_the_six_and_was_trained_on_what_was_predict
     ):
         assert {(run["parameters"], run["tokens"]) for run in trained} == asked
         assert sorted(run["seed"] for run in trained) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    texts = {tokens for _, tokens in asked}
+    for width in (48, 72):  # the sixth and the seventh, in four times the steps
+        again = [run for run in found["updates"] if run["width"] == width]
+        assert sorted((run["tokens"], run["seed"]) for run in again) == sorted(
+            (tokens, seed) for tokens in texts for seed in (0, 1, 2)
+        )
+        assert {run["times"] for run in again} == {4}
     for one in found["written_down"]:
         assert one["low"] < one["predicted"] < one["high"]

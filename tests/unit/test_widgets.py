@@ -460,8 +460,9 @@ def test_a_page_loads_what_its_figures_are_made_of() -> None:
     two = SoftmaxTemperature(scores=[1.0, 2.0], labels=["a", "b"]).to_html() + heatmap().to_html()
     loaded = static_page.needed(two + two)
     assert sorted(loaded) == [
-        "live/attention_heatmap.js", "live/heatmap_painting.js", "live/kit.js", "live/map.js", "live/math.js", "live/mount.js",
-        "live/palette.js", "live/palette.json.js", "live/softmax_temperature.js", "live/wire.js",
+        "live/attention_heatmap.js", "live/heatmap_painting.js", "live/kit.js", "live/map.js",
+        "live/math.js", "live/mount.js", "live/palette.js", "live/palette.json.js",
+        "live/softmax_temperature.js", "live/wire.js",
     ]  # fmt: skip
     assert loaded[-1] == "live/mount.js"
     tags = static_page.head(two)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+from jupyter_client.provisioning import LocalProvisioner
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode, from_dict
@@ -35,10 +37,13 @@ def execute(edition: Edition, project: Project) -> NotebookNode:
     chapter = edition.chapter
     bar = tqdm(total=len(notebook.cells), desc=f"run {chapter.stem}", unit="cell", leave=False)
 
-    def done(cell: Any, cell_index: int, **_: Any) -> None:
-        bar.update(cell_index + 1 - bar.n)
+    spent = 0.0
 
-    before = _children_seconds()
+    def done(cell: Any, cell_index: int, **_: Any) -> None:
+        nonlocal spent
+        bar.update(cell_index + 1 - bar.n)
+        spent = _kernel_seconds(client)
+
     # A folder of its own: a chapter must not depend on where it runs, nor leave files behind.
     with tempfile.TemporaryDirectory() as folder, kernel_environment(project), bar:
         client = NotebookClient(
@@ -57,7 +62,7 @@ def execute(edition: Edition, project: Project) -> NotebookNode:
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise CourseError(_failure(edition, notebook, error)) from None
     _require_passed_checks(edition, notebook)
-    tqdm.write(within_budget(chapter, _children_seconds() - before))
+    tqdm.write(within_budget(chapter, spent))
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata["language_info"] = edition.notebook.metadata["language_info"]
@@ -76,10 +81,12 @@ def within_budget(chapter: Chapter, seconds: float) -> str:
     return line if seconds <= budget else f"{line}: too long, unless the machine was busy"
 
 
-def _children_seconds() -> float:
-    """CPU time of all child processes that have ended, such as the kernel of the run."""
-    used = os.times()
-    return used.children_user + used.children_system
+def _kernel_seconds(client: NotebookClient) -> float:
+    """CPU time of this run's own kernel, as others may run beside it, and of what it started."""
+    local = getattr(client.km, "provisioner", None)
+    assert isinstance(local, LocalProvisioner), "a kernel of this machine"
+    used = psutil.Process(local.pid).cpu_times()
+    return float(used.user + used.system + used.children_user + used.children_system)
 
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")  # where an object lies in memory: new in every run

@@ -45,7 +45,7 @@ longest, patience = gpu.choose(  # tokens, seconds a run may take
     cuda=(2**17, 20.0), mps=(2**13, 5.0), cpu=(2**11, 1.5)
 )
 gpu.banner(
-    cuda="N doubles until the memory is full. About two minutes.",
+    cuda="N doubles until the memory is full. Two minutes, by guess.",
     mps=f"N goes up to {longest}. About a minute.",
     cpu=f"a small version, N goes up to {longest}. A few seconds.",
 )

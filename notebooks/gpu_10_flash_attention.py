@@ -48,7 +48,7 @@ lengths = gpu.choose(
     pretended=[16, 32],
 )
 gpu.banner(
-    cuda="up to 16,384 tokens. About two minutes.",
+    cuda="up to 16,384 tokens. Two minutes, by guess.",
     mps="a small version in the interpreter. Some seconds.",
     cpu="a small version in the interpreter. Some seconds.",
 )

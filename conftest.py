@@ -10,7 +10,7 @@ import pytest
 # By CPU seconds. What is not named takes little, and fills the gaps at the end.
 LONGEST = (
     *("08_vit_dino", "06_transformer", "02_bahdanau", "10_transformer_pp", "09_swin"),
-    *("05_positions", "test_answers", "07_families", "01_rnn_seq2seq", "test_mutants"),
+    *("test_mutants", "05_positions", "test_answers", "07_families", "01_rnn_seq2seq"),
     *("test_pretended", "test_pretrain", "gpu_08_finetune", "04_multi_head", "test_thread_mode"),
     *("gpu_01_real_corpus", "03_self_attention", "test_launch", "test_nbval_record"),
 )

@@ -5,6 +5,8 @@ on each other; files of many tests that stand alone are dealt out in parts. pyte
 with the files of most tests, and end with a long notebook of few cells on one core.
 """
 
+import gc
+
 import pytest
 
 # By CPU seconds. What is not named takes little, and fills the gaps at the end.
@@ -33,3 +35,9 @@ def _group(item: pytest.Item) -> str:
     chosen = item.callspec.params if hasattr(item, "callspec") else {}
     part = str(chosen.get(name, ""))[:letters].rpartition("/")[2]
     return f"{item.path.name}-{part}".replace("@", "-")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are never garbage: to look through them again and again takes minutes."""
+    gc.collect()
+    gc.freeze()

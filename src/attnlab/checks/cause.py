@@ -184,7 +184,7 @@ def _asked(answer: Answer, inputs: list[tuple[Any, ...]]) -> list[Call]:
         calls.append(call)
         most = PATIENCE if len(calls) >= ENOUGH else 2 * PATIENCE
         late = time.thread_time() - computed > most
-        if late or time.monotonic() - started > 4 * PATIENCE:  # it may sleep, the machine be busy
+        if late or time.monotonic() - started > 6 * PATIENCE:  # it may sleep, the machine be busy
             break
     return calls
 

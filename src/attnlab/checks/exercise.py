@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import textwrap
@@ -221,10 +222,15 @@ class Exercise:
 
     def _cause_or_nothing(self, answer: Answer) -> str:
         """A search that stumbles finds nothing; what was seen stands anyway."""
+        collects = gc.isenabled()
+        gc.disable()  # to look through a large notebook once takes longer than this search may
         try:
             words, self.repaired = cause_of(self, answer)
         except Exception:
             words, self.repaired = "", None
+        finally:
+            if collects:
+                gc.enable()
         return words
 
     def _agreed(self, answer: Answer, likely: str) -> str:

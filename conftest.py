@@ -41,3 +41,7 @@ def pytest_collection_finish() -> None:
     """Thousands of tests are never garbage: to look through them again and again takes minutes."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # or libraries report what is left at the end as leaked

@@ -6,8 +6,12 @@ with the files of most tests, and end with a long notebook of few cells on one c
 """
 
 import gc
+import os
 
 import pytest
+
+# Kernels run in Triton's interpreter: no test needs a GPU. Before anything imports Triton.
+os.environ.setdefault("TRITON_INTERPRET", "1")
 
 # By CPU seconds. What is not named takes little, and fills the gaps at the end.
 LONGEST = (

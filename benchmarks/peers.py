@@ -1,7 +1,8 @@
 """What the benchmarks share: one clock, and the way into other people's models."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import torch
@@ -17,6 +18,31 @@ def seconds(call: Callable[[], object]) -> float:
     start = time.process_time()
     call()
     return time.process_time() - start
+
+
+def training_steps(
+    models: Mapping[str, nn.Module], pictures: Tensor, rounds: int
+) -> dict[str, list[float]]:
+    """CPU seconds of each model's forward and backward, round after round.
+
+    Rounds alternate, so that a busy machine slows all alike, and each begins with another model.
+    """
+    spent: dict[str, list[float]] = {name: [] for name in models}
+    names = list(models)
+    for round_ in range(rounds + 1):  # the first only warms up
+        names.append(names.pop(0))
+        for name in names:
+            model = models[name]
+            took = seconds(lambda model=model: model(pictures).sum().backward())
+            model.zero_grad(set_to_none=True)
+            if round_:
+                spent[name].append(took)
+    return spent
+
+
+def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Ours over theirs, round by round; of these the median."""
+    return median(a / b for a, b in zip(ours, theirs, strict=True))
 
 
 class Logits(nn.Module):

@@ -14,7 +14,6 @@ value in one call), and those take about 86 % of the time. So the two lie close 
 """
 
 import sys
-from statistics import median
 
 import torch
 from torch import nn
@@ -22,7 +21,13 @@ from torch import nn
 from attnlab.attention import attention
 from attnlab.layers.windows import WindowAttention, partition
 from attnlab.models.swin import Swin, swin_t
-from benchmarks.peers import Logits, declare_vision_ops, seconds
+from benchmarks.peers import (
+    Logits,
+    declare_vision_ops,
+    median_ratio,
+    seconds,
+    training_steps,
+)
 
 BARS = {
     "Swin-T, ours / transformers": 1.0,
@@ -59,18 +64,9 @@ def swin_t_ratios(batch: int = 1, rounds: int = 12) -> dict[str, float]:
     models: dict[str, nn.Module] = {"ours": Swin(swin_t()), "transformers": from_transformers()}
     if found is not None:
         models["timm"] = found
-    spent: dict[str, list[float]] = {name: [] for name in models}
-    names = list(models)
-    for round_ in range(rounds + 1):  # the first only warms up
-        names.append(names.pop(0))
-        for name in names:
-            model = models[name]
-            took = seconds(lambda model=model: model(pictures).sum().backward())
-            model.zero_grad(set_to_none=True)
-            if round_:
-                spent[name].append(took)
+    spent = training_steps(models, pictures, rounds)
     return {
-        f"Swin-T, ours / {name}": median(a / b for a, b in zip(spent["ours"], times, strict=True))
+        f"Swin-T, ours / {name}": median_ratio(spent["ours"], times)
         for name, times in spent.items()
         if name != "ours"
     }

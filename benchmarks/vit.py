@@ -18,13 +18,12 @@ Twice, and both are printed:
 
 import sys
 from dataclasses import replace
-from statistics import median
 
 import torch
 from torch import nn
 
 from attnlab.models.vit import Config, ViT
-from benchmarks.peers import Logits, declare_vision_ops, seconds
+from benchmarks.peers import Logits, declare_vision_ops, median_ratio, training_steps
 
 BARS = {
     "ViT-S/16, ours / transformers": 1.0,
@@ -71,20 +70,9 @@ def ratios(config: Config = SMALL, batch: int = 2, rounds: int = 8) -> dict[str,
         "transformers": from_transformers(config), "timm": from_timm(config),
     }  # fmt: skip
     models = {name: model for name, model in built.items() if model is not None}
-    spent: dict[str, list[float]] = {name: [] for name in models}
-    names = list(models)
-    for round_ in range(rounds + 1):  # the first only warms up
-        names.append(names.pop(0))
-        for name in names:
-            model = models[name]
-            took = seconds(lambda model=model: model(pictures).sum().backward())
-            model.zero_grad(set_to_none=True)
-            if round_:
-                spent[name].append(took)
+    spent = training_steps(models, pictures, rounds)
     return {
-        f"ViT-S/16, {ours} / {theirs}": median(
-            a / b for a, b in zip(spent[ours], spent[theirs], strict=True)
-        )
+        f"ViT-S/16, {ours} / {theirs}": median_ratio(spent[ours], spent[theirs])
         for ours in ("ours", "every token")
         for theirs in models.keys() & {"transformers", "timm"}
     }

@@ -570,7 +570,7 @@ ONLINE = False  # True: fetch GPT-2 once and look inside
 
 if ONLINE:
     try:
-        gpt2_words, gpt2_maps = decoder_maps(SENTENCE, "gpt2")
+        gpt2_words, gpt2_maps = decoder_maps(SENTENCE)
         gpt2 = stack(gpt2_maps)[0]  # (12, 12, L, L)
         print("GPT-2:", tuple(gpt2.shape), "layers, heads, tokens")
         first = gpt2[..., 1:, 0].mean(-1)  # (12, 12)

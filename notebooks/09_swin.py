@@ -127,7 +127,7 @@ fig, axes = plt.subplots(
 )
 names = "14 pixels", "enlarged"
 for ax, picture, name in zip(axes, shrunk(clothes[4:5], 14), names):
-    ax.imshow(picture[0, 0], cmap="gray")
+    ax.imshow(picture[0].movedim(0, -1).expand(-1, -1, 3))  # grey as RGB
     for line in (6.5, 13.5, 20.5):
         ax.axhline(line, color="white", lw=1)
         ax.axvline(line, color="white", lw=1)

@@ -42,7 +42,7 @@ def rotate_half(x, offset):
     return x * turn.cos() + torch.cat([-x[..., half:], x[..., :half]], dim=-1) * turn.sin()
 
 
-@wrong("C.2", "Every call begins at place 0")
+@wrong("C.2", "Every call begins at position 0")
 def no_offset(x, offset):
     return complex_rope(x, 0)
 

@@ -109,8 +109,3 @@ def test_offline_is_one_clear_sentence(kept: Path, monkeypatch: pytest.MonkeyPat
         online.decoder_maps("Hello")
     assert "\n" not in str(caught.value)
     assert not (kept / "gpt2-model.safetensors.part").exists()
-
-
-def test_another_decoder_is_refused() -> None:
-    with pytest.raises(KeyError, match="not known here"):
-        online.decoder_maps("Hello", "nobody/has-this-model")

@@ -85,31 +85,32 @@ rope_exercise = Exercise(
     returns="x with each pair turned, in the shape of x",
     reference=rope,
     suspects=ROPE,
-    lesson="Pairs of neighbours, turned by place · 10000^(−2i/D): lengths stay, distances count.",
+    lesson="Pairs of neighbours, turned by position · 10000^(−2i/D): lengths stay, and distances "
+    "count.",
 )
 
 
 @rope_exercise.property
-def place_0_is_not_turned(answer: Answer) -> None:
+def position_0_is_not_turned(answer: Answer) -> None:
     x = numbers(2, 1, 6)
     if not close(answer(x, 0), x):
-        answer.must_match(x, 0, likely="At place 0 every angle is 0.")
+        answer.must_match(x, 0, likely="At position 0 every angle is 0.")
 
 
 @rope_exercise.property
-def pairs_turn_by_their_place(answer: Answer) -> None:
+def pairs_turn_by_their_position(answer: Answer) -> None:
     answer.must_match(numbers(3, 5, 8), 0)
 
 
 @rope_exercise.property
-def places_go_on_after_the_past(answer: Answer) -> None:
+def positions_go_on_after_the_past(answer: Answer) -> None:
     answer.must_match(numbers(3, 4, 8), 7)
     answer.must_match(numbers(2, 1, 6, seed=1), 100)
 
 
 @rope_exercise.draws
 def heads_and_an_offset(draw: Draw) -> tuple[Tensor, int]:
-    """Up to place 50: further out, an angle in float32 depends on how it was computed."""
+    """Up to position 50: further out, an angle in float32 depends on how it was computed."""
     heads, tokens, pairs = draw.size(), draw.choice([draw.size(1, 7), 25]), draw.size(1, 5)
     return draw.numbers(heads, tokens, 2 * pairs), draw.choice([0, draw.size(0, 20)])
 

@@ -101,7 +101,7 @@ def halves(x: Tensor, offset: int) -> Tensor:
     return torch.cat([a * turn.cos() - b * turn.sin(), a * turn.sin() + b * turn.cos()], dim=-1)
 
 
-def _heads_as_places(x: Tensor, offset: int) -> Tensor:
+def _heads_as_positions(x: Tensor, offset: int) -> Tensor:
     return rope(x.transpose(-3, -2), offset).transpose(-3, -2) if x.dim() > 2 else rope(x, offset)
 
 
@@ -110,14 +110,14 @@ HALVES = (
     "3), …: with halves a story starts well and then falls apart."
 )
 OFFSET = (
-    "Every call begins at place 0. With a cache, the first new token stands at `offset`: without "
-    "it all new tokens claim to be the first word."
+    "Every call begins at position 0. With a cache, the first new token stands at `offset`: "
+    "without it all new tokens claim to be the first word."
 )
 ROPE = [
     (HALVES, halves),
     (OFFSET, lambda x, offset: rope(x, 0)),
     (
-        "The places begin at 1: the first token stands at place `offset`, and place 0 is not "
+        "The positions begin at 1: the first token stands at `offset`, and position 0 is not "
         "turned at all.",
         lambda x, offset: rope(x, offset + 1),
     ),
@@ -126,17 +126,17 @@ ROPE = [
         lambda x, offset: rotate(x, -turns(x, offset)),
     ),
     (
-        "All pairs turn at the same speed. Pair i turns by place · 10000^(−2i/D).",
+        "All pairs turn at the same speed. Pair i turns by position · 10000^(−2i/D).",
         lambda x, offset: rotate(x, turns(x, offset)[..., :1].expand(-1, x.shape[-1] // 2)),
     ),
     (
-        "The exponent is half as large as it should be: pair i turns by place · 10000^(−2i/D), "
+        "The exponent is half as large as it should be: pair i turns by position · 10000^(−2i/D), "
         "where i counts pairs.",
         lambda x, offset: rotate(x, turns(x, offset, 100.0)),
     ),
     (
-        "The heads were taken for places: the place is the last but one axis.",
-        _heads_as_places,
+        "The heads were taken for positions: those run along the last but one axis.",
+        _heads_as_positions,
     ),
 ]
 
@@ -496,8 +496,8 @@ WHOLE: list[tuple[str, dict[str, Any]]] = [
     (HALVES, {"rope": halves}),
     (OFFSET, {"offset": lambda past: 0}),
     (
-        "The cache is off by one: the first new token stands at place S, where S is the length "
-        "of the past, since places begin at 0.",
+        "The cache is off by one: the first new token stands at position S, where S is the length "
+        "of the past, since positions begin at 0.",
         {"offset": lambda past: max(past.shape[-2] - 1, 0)},
     ),
     (TILED, {"attend": _tiled}),

@@ -217,7 +217,7 @@ CAUSAL: Suspects = [
     ),
     (
         "It looks into the future: each query sees itself and what comes after. A query may "
-        "look at keys up to its own place.",
+        "look at keys up to its own position.",
         lambda n, m: full(n, m).triu(m - n),
     ),
     (
@@ -225,7 +225,7 @@ CAUSAL: Suspects = [
         lambda n, m: full(n, m).tril(m - n - 1),
     ),
     (
-        "Each query sees one key too many, the token it should predict. With its own place on "
+        "Each query sees one key too many, the token it should predict. With its own position on "
         "the diagonal, the next one is hidden.",
         lambda n, m: full(n, m).tril(m - n + 1),
     ),
@@ -303,7 +303,7 @@ CAUSAL: Suspects = [
     ),
     (
         "It looks into the future, and is aligned at the upper left. The queries are the last L "
-        "tokens, and a query may look at keys up to its own place.",
+        "tokens, and a query may look at keys up to its own position.",
         lambda n, m: full(n, m).triu(),
     ),
     (

@@ -16,10 +16,8 @@ from attnlab.record import Maps, seen
 OfflineError = FetchError  # neither on this computer nor to be had: the message says what to do
 
 
-def decoder_maps(text: str, name: str = "gpt2") -> tuple[list[str], Maps]:
+def decoder_maps(text: str) -> tuple[list[str], Maps]:
     """The tokens of a text, and the decoder's maps on it."""
-    if name != "gpt2":
-        raise KeyError(f"{name!r} is not known here: gpt2 is.")
     tokenizer, model = gpt2()
     read = tokenizer.encode(text)
     maps = seen(model, torch.tensor([read.ids]))

@@ -96,7 +96,9 @@ class RelativeBias(nn.Module):
         """What is added to the scores: (H, M·M, M·M). A smaller window uses the table's middle."""
         smaller = window is not None and window != self.window
         index = relative_index(window, self.window) if smaller and window else self.index
-        return self.table[index.to(self.table.device)].permute(2, 0, 1)
+        index = index.to(self.table.device)
+        # Heads first, as the scores lie: what is added to them is then read in one go.
+        return self.table.T.index_select(1, index.flatten()).unflatten(1, index.shape)
 
 
 class WindowAttention(nn.Module):

@@ -45,8 +45,8 @@ sides, batch, steps, width = gpu.choose(
     pretended=((28, 56), 2, 2, 8),
 )
 gpu.banner(
-    cuda="pictures up to 224², Swin-T's widths, 600 steps per model. A few minutes.",
-    mps="pictures up to 224², 200 steps per model. Several minutes.",
+    cuda="pictures up to 224², Swin-T's first two widths, 600 steps per model. A few minutes, by guess.",
+    mps="pictures up to 224², 200 steps per model. Some minutes, by guess.",
     cpu="a small version: pictures up to 56², 20 steps per model.",
 )
 
@@ -192,7 +192,7 @@ figures.show(
 #
 # ## Exercise 2 ★★ · No shift (10 min)
 #
-# `swin.Config(shifted=False)` never shifts. Train it beside the shifted one, three seeds each. How much does the shift gain on clothes that fill the picture? Compare with the task of chapter 9, where it decided everything.
+# `swin.Config(shifted=False)` never shifts. Train it beside the shifted one, three seeds each. How much does the shift gain on clothes that fill the picture? Compare with the task of chapter 9, where a whole row hung on it.
 #
 # <details><summary>What to look for</summary>
 #

@@ -15,7 +15,7 @@
 #
 # A Transformer never sees a word, a picture or a sound. It sees a table of numbers.
 #
-# **Question:** what do a translator, a model that outlines the cat in a photograph, and a teller of stories have in common? Step through the map: each stop adds one idea to the ones before it.
+# **Question:** what do a translator, a model that outlines the cat in a photograph, and a storyteller have in common? Step through the map: each stop adds one idea to the ones before it.
 
 # %% tags=["setup"]
 from itertools import pairwise
@@ -412,7 +412,7 @@ Diagram(
 
 # %% [markdown]
 #
-# - *Text.* With no merges every letter is a token. Add merges: the most common neighbours are glued together, first pairs of letters, then longer pieces, then some whole words. Type your own name. Why does it stay in pieces?
+# - *Text.* With no merges every letter is a token. Add merges: the most common neighbours are glued together, and pieces grow, some of them into whole words. Type your own name. Why does it stay in pieces? (The merges come from one little story.)
 # - *Picture.* Halve the patch size. **Guess:** by what factor does the number of tokens grow? Chapter 3 measures what that costs: attention pays for every *pair*.
 # - *Sound.* Same again, in one dimension.
 
@@ -454,7 +454,7 @@ Chopper(
 # These are the vectors that MiniLM starts from, 384 numbers per word. A screen cannot show 384 dimensions, so this map keeps the three directions in which 46 words differ most. Turn it with the mouse or the buttons, and walk from word to word with the slider.
 #
 # - **Guess first:** will the four kinds of words lie apart, although nobody told the model about kinds?
-# - Turn it until the countries lie on one side and their capitals on the other. Is there such a view?
+# - Turn it until every country lies on the same side of its capital. Is there such a view?
 
 # %% tags=["hide-input"]
 W = encoder.words.weight.detach()  # (30522, 384)
@@ -507,26 +507,39 @@ near = table @ table.T - 2 * torch.eye(len(shown))  # not the word itself
 kind_of = [kind for kind, line in kinds.items() for _ in line]
 same = sum(kind_of[i] == kind_of[j] for i, j in enumerate(near.argmax(-1)))
 print(f"three directions keep {kept:.0%} of the differences")
-print(
-    f"nearest word of the same kind, in 384 dimensions: {same} of {len(shown)}"
-)
 on_map = torch.tensor([place[word] for word in shown])  # (46, 3)
 apart = torch.cdist(on_map, on_map).fill_diagonal_(torch.inf)
 closest = apart.argmin(-1)  # (46,)
+alike = sum(kind_of[i] == kind_of[j] for i, j in enumerate(closest))
+print(
+    f"nearest word of the same kind: {same} of {len(shown)} in 384 "
+    f"dimensions, {alike} of {len(shown)} on the map"
+)
 rank = 1 + (near > near.gather(1, closest[:, None])).sum(-1)
 i = int(rank.argmax())
 print(
     f"nearest to {shown[i]} on the map: {shown[closest[i]]}, "
     f"but neighbour {rank[i]} in 384 dimensions"
 )
+capitals, countries = (
+    torch.tensor([place[word][0] for word in kinds["places"][first::2]])
+    for first in (0, 1)
+)
+beyond = int((countries > capitals).sum())  # which way round is chance
+side = max(beyond, len(capitals) - beyond)
+print(
+    f"along direction 1: {side} of {len(capitals)} countries on the same "
+    "side of their capital"
+)
 
 # %% tags=["held"]
 assert rank[i] >= 10, rank
 assert 0.2 < kept < 1 / 3, kept
-assert same == len(shown), same
+assert same == alike == len(shown), (same, alike)
+assert side == len(capitals), side
 
 # %% [markdown]
-# The heaps are real: in all 384 dimensions, the nearest of the 46 words is always one of the same kind. But the map keeps less than a third of the differences, and words that touch on it can be far apart: *going* lies beside *swim*, which in 384 dimensions is only its 20th neighbour.
+# The heaps are real: in all 384 dimensions, the nearest of the 46 words is always one of the same kind. Along direction 1, every one of the six countries lies on the same side of its capital. But the map keeps less than a third of the differences, and words that touch on it can be far apart: *going* lies beside *swim*, which in 384 dimensions is only its 20th neighbour.
 #
 # *Near* is measured by the **cosine** of two vectors: their dot product, divided by both lengths. It is 1 for the same direction, 0 for perpendicular ones and −1 for opposite ones.
 #
@@ -612,7 +625,7 @@ print("second choice:", *(small[j] for j in second))
 #
 # ### Text: glue what is common
 #
-# Whole words as tokens? Then every new word is unknown. Letters? Then a text becomes very long, and a letter means nothing. **Byte-pair encoding** ([Sennrich et al. 2016](https://arxiv.org/abs/1508.07909)) learns something in between:
+# Whole words as tokens? Then every new word is unknown. Letters? Then a text becomes very long, and a single letter says little. **Byte-pair encoding** ([Sennrich et al. 2016](https://arxiv.org/abs/1508.07909)) learns something in between:
 # start with letters, find the most common pair of neighbours, glue it together everywhere, repeat.
 
 
@@ -681,7 +694,7 @@ Diagram(
 # Top row: letters. Each row applies the next merge that fits this word. Nobody told it that est is an ending.
 
 # %% [markdown]
-# The endings *er*, *ing* and *est* are found without any grammar, because they are common. Large models use the same idea: GPT-2 has 50,257 pieces ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)).
+# The endings *er*, *ing* and *est* are found without any grammar, because they are common in our little story. Large models use the same idea: GPT-2 has 50,257 pieces ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)).
 #
 # ### Pictures: cut squares
 #
@@ -765,7 +778,7 @@ assert by_vector > 0.95, (by_vector, by_number)
 assert by_number < 0.65, (by_vector, by_number)
 
 # %% [markdown]
-# And directions? Here are 24 little puzzles, *a is to b as c is to ?* The answer is the word, among all 20 thousand, whose vector has the largest cosine with $b - a + c$. As usual, we leave the three given words out. (Remember this. Part 6 comes back to it.)
+# And directions? Here are 24 little puzzles, *a is to b as c is to ?* The answer is the word, among all 21 thousand, whose vector has the largest cosine with $b - a + c$. As usual, we leave the three given words out. (Remember this. Part 6 comes back to it.)
 
 # %% tags=["plumbing"]
 PUZZLES = """man king woman queen, man brother woman sister, man actor woman actress,
@@ -813,10 +826,10 @@ for given, (a, b, c, wanted) in zip(answers, puzzles):
         print(f"  {a} : {b} = {c} : {given}, not {wanted}")
 
 # %% [markdown] tags=["notes"]
-# Nobody told the model about gender or capitals. A guess among 20 thousand words would be right once in 20 thousand. Look at the mistakes: most are near misses.
+# Nobody told the model about gender or capitals. A guess among 21 thousand words would be right once in 21 thousand. Look at the mistakes: they are near misses.
 
 # %% [markdown]
-# A blind guess would be right once in twenty thousand. Nobody told the model what a capital or a plural is. It learned by imitating a larger model that predicts missing words, and then from pairs of sentences; the directions appeared on the way. (Word vectors had shown them before, [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781).) And look at the mistakes:
+# A blind guess would be right once in 21 thousand. Nobody told the model what a capital or a plural is. It learned by imitating a larger model that predicts missing words, and then from pairs of sentences; the directions appeared on the way. (Word vectors had shown them before, [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781).) And look at the mistakes:
 # they are near misses, not nonsense.
 #
 # Here are six steps from a male word to its female partner, drawn flat. The *x*-axis is the mean step. The *y*-axis is, of all other directions, the one in which the words differ most.
@@ -870,7 +883,7 @@ figures.show(
 )
 
 # %% [markdown]
-# Six steps always share something with their own mean, even six random ones. A fair test compares each step with the sum of the **other five**, and does the same with pairs of random words, a thousand times.
+# Six steps always share something with their own mean, even six random ones. A fair test compares each step with the sum of the **other five**, and does the same with steps that are as long but have no relation in common: from a random word to its nearest neighbour, six at a time, a thousand draws.
 
 
 # %% tags=["hide-input"]
@@ -884,18 +897,23 @@ cosines = with_the_others(steps)
 print("each step with the other five:", cosines)
 
 seed(0)
-ends = V[torch.randint(len(words), (1000, 6, 2))]  # (1000, 6, 2, 384)
-chance = with_the_others(ends[:, :, 1] - ends[:, :, 0])  # (1000, 6)
-print(f"random pairs, on average: {chance.mean().abs():.2f}")
+begin = V[torch.randperm(len(words))[:1000]]  # (1000, 384)
+partner = (begin @ V.T).topk(2).indices[:, 1]  # the first is the word itself
+nearby = V[partner] - begin  # (1000, 384)
+lengths = (float(s.norm(dim=-1).mean()) for s in (steps, nearby))
+print("mean length: {:.2f}, to a neighbour {:.2f}".format(*lengths))
+draws = nearby[torch.rand(1000, 1000).argsort(-1)[:, :6]]  # (1000, 6, 384)
+chance = with_the_others(draws)  # (1000, 6)
+print(f"steps to a neighbour, on average: {chance.mean().abs():.2f}")
 together = (chance > 0.2).all(-1)
-print("all six above 0.2, in 1000 random draws:", int(together.sum()))
+print("all six above 0.2, in 1000 draws:", int(together.sum()))
 
 # %% tags=["held"]
 assert (cosines > 0.2).all(), cosines
 assert together.sum() == 0, cosines
 
 # %% [markdown]
-# So the direction is real: five steps tell you something about the sixth, and random ones tell you nothing. It is a tendency, not a law: the arrows are neither equally long nor parallel.
+# So the direction is real: five of these steps tell you something about the sixth, and five steps to a neighbour tell you, on average, nothing. It is a tendency, not a law: the arrows are neither equally long nor parallel.
 
 # %% [markdown]
 # ## 6 · A popular mistake
@@ -1203,7 +1221,7 @@ check("00.6", cosines_stay)
 # %% [markdown]
 # ### GPU exercise · Meet your device
 #
-# One more exercise has a notebook of its own: [meet your device](gpu_00_meet_your_device.ipynb). It shows what machine you have, what it is good at, and when a GPU is slower than a CPU.
+# One more exercise has a notebook of its own: [meet your device](gpu_00_meet_your_device.ipynb). It shows what machine you have, what it is good at and, if there is a GPU, from what size on it pays off.
 
 # %% [markdown]
 # ## 8 · Takeaways
@@ -1211,7 +1229,7 @@ check("00.6", cosines_stay)
 # 1. A model sees a table $(L, E)$: $L$ tokens, $E$ numbers each. Text, pictures and sounds become such a table in the same way: chop, then project.
 # 2. Subwords lie between letters and words. Byte-pair encoding finds them by gluing together what is common.
 # 3. An embedding is a learned table; looking up a row is multiplying by a one-hot vector.
-# 4. Real embeddings have directions with a meaning. *Equals* is too strong: unless the given words are left out, one of them usually wins.
+# 4. Real embeddings have directions with a meaning. *Equals* is too strong: unless the given words are left out, one of them wins in 20 of our 24 puzzles.
 # 5. One row per word means one meaning per word. The words around it have to come in some other way.
 #
 # | input | tokens | numbers in each | to width $E$ | parameters |

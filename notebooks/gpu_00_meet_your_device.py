@@ -8,7 +8,7 @@
 #     gpu: true
 #     title: Meet your device
 #     minutes: 15
-#     summary: What machine you have, what it is good at, and when a GPU is slower than a CPU.
+#     summary: What machine you have, what it is good at, and from what size on a GPU pays off.
 # ---
 
 # %% [markdown]
@@ -77,7 +77,7 @@ ax.legend()
 figures.show(
     fig,
     alt="Operations a second against the size of the matrices, for each device found. Small matrices are slow.",
-    caption="Small products never reach full speed. With a GPU, look for the size at which its line crosses the CPU's.",
+    caption="Small products stay below full speed. With a GPU, look for the size from which its line is above the CPU's.",
 )
 
 # %% tags=["nbval-ignore-output"]
@@ -87,7 +87,7 @@ print(f"the best size is {large / small:,.0f} times as fast as the smallest")
 # %% [markdown]
 # ## Looking up
 #
-# An embedding can be a product with a one-hot matrix, or a look-up of rows. The numbers are equal. The work is not: $2LVE$ operations against none.
+# An embedding can be a product with a one-hot matrix, or a look-up of rows. The numbers agree. The work differs: $2LVE$ operations against none.
 
 # %% tags=["nbval-ignore-output"]
 vocabulary, width, length = gpu.choose(
@@ -117,7 +117,7 @@ assert apart < 1e-2
 #
 # <details><summary>What to expect</summary>
 #
-# A small product leaves most of a GPU without work ([NVIDIA's guide to matrix products](https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html)); putting sentences together in batches makes the products larger. Half precision moves half the bytes, and GPUs with tensor cores have special units for it ([NVIDIA's guide to mixed precision](https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html)). Without `gpu.wait()` you
+# Twice the size is eight times the work; the time grows by less than that while the line still rises. A small product leaves most of a GPU without work ([NVIDIA's guide to matrix products](https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html)); putting sentences together in batches makes the products larger. Half precision moves half the bytes, and GPUs with tensor cores have special units for it ([NVIDIA's guide to mixed precision](https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html)). Without `gpu.wait()` you
 # measure how fast Python gives orders. (On a CPU both times are about the same: a CPU has finished when it answers.)
 #
 # </details>

@@ -1068,7 +1068,7 @@ for row in about["rows"]:
     print(f"    {row['largest']:.0f} of 255")
 strangers = [row["outside"] for row in about["rows"]]
 print(
-    f"attention to strangers without the mask: {min(strangers):.0%} to {max(strangers):.0%}"
+    f"attention to strangers without the mask, in windows that have some: {min(strangers):.0%} to {max(strangers):.0%}"
 )
 
 # %% tags=["held"]
@@ -1530,7 +1530,7 @@ Quiz(
             "choices": [
                 {
                     "text": "All",
-                    "why": "All others hold real neighbours only, and their masks are True everywhere.",
+                    "why": "Away from the lower and right edge all are real neighbours, and the masks are True everywhere.",
                 },
                 {
                     "text": "Those in the last row and the last column",

@@ -17,7 +17,7 @@
 # [Chapter 3](03_self_attention.ipynb) counted: the table of weights has $N^2$ entries. Here you find out what that means on a real device. You let $N$ grow until the memory is full, compare explicit attention with a fused
 # kernel, and then save memory yourself.
 #
-# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size. The minutes it announces for a GPU are guesses.
 
 # %% tags=["setup"]
 import math
@@ -54,7 +54,7 @@ gpu.banner(
 # ## Two ways to write the same thing
 #
 # Both compute $\operatorname{softmax}(QK^\top/\sqrt D)\,V$. The first one writes the whole table of weights, $(N, N)$ for each head, into memory. The second one is a fused kernel: it walks over the keys in blocks and
-# never holds more than a corner of the table ([Dao et al. 2022](https://arxiv.org/abs/2205.14135); chapter 10 builds it by hand).
+# never holds more than a corner of the table ([Dao et al. 2022](https://arxiv.org/abs/2205.14135); chapter 10 builds it by hand). PyTorch picks the kernel by the device, and not every device has a fused one: your printout will tell.
 
 
 # %%
@@ -91,7 +91,7 @@ assert steps_apart < 20
 #
 # **Time** is easy: the best of a few runs. A GPU works in the background, so wait for it before you read the clock.
 #
-# **Memory**: a CUDA device keeps a record of its peak. Other devices do not, and there we look at the largest tensor that was made on the way. For explicit attention that is the table.
+# **Memory**: a CUDA device keeps a record of its peak. Other devices do not, and there we look at the largest tensor that was made on the way. For explicit attention that is the table. It does not show what a kernel uses inside itself: there the fused number is a lower bound.
 
 
 # %%
@@ -240,7 +240,7 @@ for texts, answer in ((1, 7450), (8, 2600)):
 #
 # One text fills $12 \cdot 12 \cdot 2 \cdot N^2$ bytes, which is 16 GB at $N = \sqrt{16 \cdot 10^9 / 288}$, about 7,450 tokens.
 #
-# $N$ stands under a square, so 8 times the texts make $N$ smaller by $\sqrt 8 \approx 2.8$ only: about 2,600 tokens. The other way round it hurts: twice the length takes four times the memory.
+# $N$ is squared, so 8 times as many texts make it smaller by a factor of only $\sqrt 8 \approx 2.8$: about 2,600 tokens. The other way round it hurts: twice the length takes four times the memory.
 #
 # </details>
 #
@@ -341,5 +341,5 @@ assert kept(fused, 1024) < 1 / 3
 # ## What to take home
 #
 # - The table of weights is what fills the memory: $HN^2$ numbers per layer.
-# - Blocks of queries cut it for reading; a fused kernel cuts it for training too, by computing again.
+# - Blocks of queries cut it where nothing is trained; a fused kernel cuts it in training too, by computing again.
 # - None of this changes the number of operations: exact attention stays at $N^2D$.

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 6 · The full Transformer
 #
-# You have attention (chapter 3), heads (chapter 4) and positions (chapter 5). This picture is the whole machine of *Attention Is All You Need* ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)), with one later change: LN stands before each sublayer, not after it. The long straight arrows are two **streams** of vectors, one per word. Attention and FFN read a stream and add to it; cross-attention reads one and adds to the other.
+# You have attention (chapter 3), heads (chapter 4) and positions (chapter 5). This picture is the whole machine of *Attention Is All You Need* ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)), with one later change: LN stands before each sublayer and at the end of each stack, not after each sublayer. The long straight arrows are two **streams**, one vector per word. Self-attention and FFN read a stream and add to it; cross-attention reads both and adds to the second.
 #
 # **Question:** which boxes do you know already? Click on any other to see it built.
 
@@ -96,7 +96,7 @@ machine(
 # %% [markdown]
 # ## 1 · The question
 #
-# If attention is all you need, stack it. Twelve random tokens, eight layers of multi-head attention, nothing else. **Guess first:** how similar are the twelve vectors at the end? We measure the mean cosine between different tokens: 0 for unrelated vectors, 1 for copies.
+# If attention is all you need, stack it. Twelve random tokens, eight layers of multi-head attention with fresh weights, nothing else. **Guess first:** how similar are the twelve vectors at the end? We measure the mean cosine between different tokens: 0 for unrelated vectors, 1 if all point the same way.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Stack eight layers of attention
@@ -146,7 +146,7 @@ figures.show(
     fig,
     alt="Likeness of twelve tokens against the number of layers. Attention alone reaches 1 after three layers; "
     "with whole blocks it rises more slowly and ends between 0.5 and 0.8.",
-    caption="Four seeds each. Attention alone makes copies of one vector within three layers.",
+    caption="Four seeds each. After three layers of attention alone, all tokens point the same way.",
 )
 for name, rows in (("attention alone", alone), ("whole blocks", whole)):
     ends = [row[-1] for row in rows]
@@ -161,7 +161,7 @@ assert all(a > b for one, two in zip(alone, whole) for a, b in zip(one[1:], two[
 # Ask: why? Attention takes weighted means, and a mean of means of means forgets what it was made of. Dong et al. 2021 prove it for attention without residuals.
 
 # %% [markdown]
-# After three layers all tokens are copies of one vector: attention takes weighted means, and means of means forget what they were made of ([Dong et al. 2021](https://arxiv.org/abs/2103.03404) prove how fast). Inside the blocks of this chapter the same attention makes tokens more alike, too, but far more slowly. So attention is *not* all you need. What else?
+# After three layers all tokens point the same way: attention takes weighted means, and means of means forget what they were made of ([Dong et al. 2021](https://arxiv.org/abs/2103.03404) prove how fast tokens become copies of one vector). Through the blocks of this chapter tokens grow more alike, too, but far more slowly. So attention is *not* all you need. What else?
 
 # %% [markdown]
 # ## 2 · By hand
@@ -245,7 +245,7 @@ machine(
 )
 
 # %% [markdown]
-# There are two ways to bring numbers to mean 0 and variance 1. They differ in *whose* mean it is.
+# Here are two ways to bring numbers to mean 0 and variance 1. They differ in *whose* mean it is.
 #
 # | | BatchNorm ([Ioffe & Szegedy 2015](https://arxiv.org/abs/1502.03167)) | LayerNorm ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)) |
 # |---|---|---|
@@ -296,7 +296,7 @@ NormAxes(
 # Switch to BatchNorm, then volume to 10. A sentence's result depends on its neighbours in the batch. Pick a number of another token: the pad is in its frame. At test time BatchNorm falls back on stored averages.
 
 # %% [markdown]
-# With BatchNorm the result for a sentence depends on what else is in the batch, padding included, unless it is left out on purpose. With LayerNorm every token is normalised on its own.
+# With BatchNorm, in training, the result for a sentence depends on what else is in the batch, padding included, unless it is left out on purpose. With LayerNorm every token is normalised on its own.
 #
 # Why normalise at all? Ioffe and Szegedy's reason was *internal covariate shift*: while lower layers learn, the inputs of the upper ones keep changing, and a fixed mean and variance were meant to calm that. [Santurkar et al. 2018](https://arxiv.org/abs/1805.11604) put that shift back in on purpose, by noise after BatchNorm, and training was about as good as with BatchNorm alone; they credit a smoother loss instead. Both studied BatchNorm in networks for pictures. Here is what can be measured in ours: twelve blocks, untrained, with LayerNorm and without. **Guess first:** how large is the gradient in the first block, compared with the last?
 
@@ -345,7 +345,7 @@ figures.show(
     fig,
     alt="Size of the gradient in each of twelve blocks, on a logarithmic axis. With LayerNorm it lies between 0.2 and 0.5 in all of them. "
     "Without it runs from below a thousand in the last block to several hundred thousand in the first.",
-    caption="One batch, untrained, the same weights. With LayerNorm all blocks get gradients of about one size.",
+    caption="One batch, untrained, the same weights; the gradient of each FFN's second matrix. With LayerNorm it has about one size in all blocks.",
 )
 print("            loss  gradients           first block against last")
 print(f"LayerNorm  {normed_loss:5.1f}  {min(normed):.2f} to {max(normed):.2f}        {normed[0] / normed[-1]:5.1f} times")  # fmt: skip
@@ -369,7 +369,7 @@ assert min(bare) < 1000 < 300_000 < max(bare), bare
 machine("embedding", caption="Words become vectors, and positions are added.")
 
 # %% [markdown]
-# A table of words, its entries drawn with variance $1/E$. The same table will serve as the **generator** at the other end, the layer that scores every word of the vocabulary: there it meets vectors whose entries have size 1, and then each score has variance 1. But here, beside positions of size 0.7, entries of $1/\sqrt E$ would be drowned out. The paper multiplies by $\sqrt E$ and does not say why; this is one good reason.
+# A table of words, its entries drawn with variance $1/E$. The table of target words will also serve as the **generator** at the other end, the layer that scores every word of the vocabulary: there it meets vectors whose entries have size 1, and then each score has variance 1. But here, beside positions of size 0.7, entries of $1/\sqrt E$ would be drowned out. The paper multiplies by $\sqrt E$ and does not say why; this is one good reason.
 
 
 # %%
@@ -477,7 +477,7 @@ figures.show(
     fig,
     alt="Left: error after training against depth; plain layers get worse with depth and end at about 1, residual ones stay low. "
     "Right: the error around the trained twelve layers. Plain: a plateau at 1. Residual: five valleys with their floor in the middle.",
-    caption="Right: twelve layers. Error 1 is what “always zero” gets: the plain ones sit on a plateau, the residual ones in a valley. One seed.",
+    caption="Right: twelve layers. Error 1 is what “always zero” gets: the plain ones sit on a plateau, the residual ones in a valley. One seed, one rate.",
 )
 for residual, name in ((False, "plain"), (True, "residual")):
     print(f"{name:9}", *(f"{d} layers: {e:.2f}  " for d, e in zip(DEPTHS, errors[residual])))  # fmt: skip
@@ -499,7 +499,7 @@ with torch.no_grad():  # up by ten, so that no ReLU cuts, and down again
     assert F.mse_loss(done, anything) < 1e-6
 
 # %% [markdown]
-# Twelve plain layers *could* do it (shift every number up by a bias of 10, so that no ReLU cuts it, and down again at the end: set by hand, the error is below a millionth), but 200 steps of training do not get there, and around the place where it stopped the error hardly changes. With $x + f(x)$ doing nothing is free, $f = 0$, and each layer only learns what to change ([He et al. 2016](https://arxiv.org/abs/1512.03385); [Li et al. 2018](https://arxiv.org/abs/1712.09913) drew such surfaces for networks on pictures). The addition is also a road for gradients: $\partial (x + f(x)) / \partial x = 1 + f'(x)$.
+# Twelve plain layers *could* do it (shift every number up by a bias of 10, so that no ReLU cuts it, and down again at the end: set by hand, the error is below a millionth), but 200 steps of training do not get there, and near the place where it stopped the error hardly changes. With $x + f(x)$ doing nothing is free, $f = 0$, and each layer only learns what to change ([He et al. 2016](https://arxiv.org/abs/1512.03385); [Li et al. 2018](https://arxiv.org/abs/1712.09913) drew such surfaces for networks on pictures). The addition is also a road for gradients: $\partial (x + f(x)) / \partial x = 1 + f'(x)$.
 
 # %% [markdown]
 # ### The network: features taken apart
@@ -513,7 +513,7 @@ machine(
 # %% [markdown]
 # Attention moves information *between* tokens. The network works *inside* each one: wide, a kink, narrow again.
 #
-# What is the width for? [Chapter 4](04_multi_head.ipynb) packed more features into a vector than it has numbers: **superposition**. To act on one feature, a layer must take it out of the mixture again, and that needs the kink. Try it: 32 features, each present in one vector in twenty, share 16 numbers. What share of their variance does a linear read-out miss, and what share a network? (Our own toy; whether the FFNs of large models do the same is what [Elhage et al. 2022](https://arxiv.org/abs/2209.10652) and their successors study.)
+# What is the width for? [Chapter 4](04_multi_head.ipynb) packed more features into a vector than it has numbers: **superposition**. To act on one feature, a layer has to take it out of the mixture again. Can it do so without the kink? Try it: 32 features, each present in one vector in twenty, share 16 numbers. What share of their variance does a linear read-out miss, and what share a network? (Our own toy; [Elhage et al. 2022](https://arxiv.org/abs/2209.10652) study such toys, and discuss what they say about real networks.)
 
 
 # %%
@@ -621,7 +621,7 @@ with torch.no_grad():
 # %% [markdown]
 # That is why `eval()` matters: it switches the holes off. Forget it, and your model's answers are partly chance.
 #
-# What is dropout good for? Give the translator of part 5 only 2,000 sentences, so that there is something to learn by heart. Make holes of $p = 0.2$ in nothing, in the weights, in the sublayers, in both; three seeds each (recorded by `training/recipes.py`). **Guess first:** which loss rises with dropout, which falls?
+# What is dropout good for? Give the translator of part 5 only 2,000 sentences, few enough to learn by heart. Make holes with $p = 0.2$ in nothing, in the weights, in the sublayers, in both; three seeds each (recorded by `training/recipes.py`). **Guess first:** which loss rises with dropout, which falls?
 
 # %% tags=["plumbing"]
 recipes = json.loads(assets.find("data/recipes.json").read_text())
@@ -692,7 +692,7 @@ for name in ("sublayers", "both"):
     )
 
 # %% [markdown]
-# Holes make learning by heart harder: the loss on trained sentences rises in every row, and with every seed. On new sentences, holes in the weights lower the loss, and the three seeds lie apart from the three without. Holes in the sublayers do not lower it, and with them the mean BLEU falls. No row gains BLEU beyond the spread of its seeds. 800 steps are few, and other shares were not tried. Wherever there are holes, forgetting `eval()` costs.
+# Holes make learning by heart harder: the loss on trained sentences rises in every row, and with every seed. On new sentences, holes in the weights lower the loss: all three seeds end below the three without. Holes in the sublayers do not lower it, and with them the mean BLEU falls. No row gains BLEU beyond the spread of its seeds. 800 steps are few, and other shares were not tried. Wherever there are holes, forgetting `eval()` costs.
 
 # %% [markdown]
 # ### The encoder block
@@ -737,7 +737,7 @@ for norm, wrap in (("pre", pre_norm), ("post", post_norm)):
     print(f"{norm}-norm: equal to the library's block; LN equal to torch's")
 
 # %% [markdown]
-# The paper's is `post_norm`: it normalises *after* the addition. [GPT](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf) and [BERT](https://arxiv.org/abs/1810.04805) still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and [GPT-3](https://arxiv.org/abs/2005.14165) normalise before. We use pre-norm from here on; `norm="post"` is one switch away, and the fold measures what it changes.
+# The paper's is `post_norm`: it normalises *after* the addition. [GPT](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf) and [BERT](https://arxiv.org/abs/1810.04805) still did; [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) and [GPT-3](https://arxiv.org/abs/2005.14165) normalise before. We use pre-norm from here on; `norm="post"` is one switch away. The fold measures what it changes, with and without a **warm-up** (a rate that climbs at first).
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: norm before, or after?
@@ -777,8 +777,8 @@ ax.set(xlabel="step", ylabel="loss (nats)", xlim=(0, 285))
 ax.legend(loc="lower left")
 figures.show(
     fig,
-    alt="Training loss of three models. Post-norm stays at the entropy of single letters, post-norm with a warm-up falls late, pre-norm falls from the start.",
-    caption="Eight blocks, one seed. Dotted: what one gets by knowing how frequent each letter is.",
+    alt="Training loss of three models. Post-norm stays at the entropy of single letters, post-norm with a warm-up rests there, too, and falls below it late; pre-norm is below it from the second mark on.",
+    caption="Eight blocks, one seed. Grey line: what one gets by knowing how frequent each letter is.",
 )
 last = {name: sum(losses[name][-20:]) / 20 for name in WAYS}
 print(f"knowing the letters' frequencies: {frequencies:.2f}")
@@ -919,7 +919,7 @@ assert not first.equal(last)
 assert sum(shared[-20:]) / 20 < shared[0] - 1, shared
 
 # %% [markdown]
-# `deepcopy` makes six blocks, but with six equal starts; a new one for each $i$, as the library does, starts them apart.
+# `deepcopy` makes six blocks, but with six equal starts; a new one for each $i$, as the library does, gives each a start of its own.
 
 # %% [markdown]
 # ### The whole model
@@ -928,7 +928,7 @@ assert sum(shared[-20:]) / 20 < shared[0] - 1, shared
 machine("generator", caption="The last LN, the generator, and what it says.")
 
 # %% [markdown]
-# The last stream vector meets the table of target words once more: scores $z = x W^\top$, one per word, with the *same* table that embeds them (**tying**, [Press & Wolf 2017](https://arxiv.org/abs/1608.05859)).
+# After the last LN, each vector of the target's stream meets the table of target words once more: scores $z = x W^\top$, one per word, with the *same* table that embeds them (**tying**, [Press & Wolf 2017](https://arxiv.org/abs/1608.05859); in the paper the source shares it, too).
 
 
 # %%
@@ -1032,7 +1032,7 @@ assert (
 # %% [markdown]
 # ## 5 · At work
 #
-# The corpus of chapters 1 and 2: English sentences of 3 to 10 words with French translations and gold alignments. They are split by *structure*, so test sentences are built in ways never trained on. Batches hold sentences of similar length; what padding is left is masked, and the loss skips it.
+# The corpus of chapters 1 and 2: English sentences of 3 to 10 words with French translations and gold alignments. They are split by *structure*, so test sentences are built in ways never trained on. Batches hold English sentences of similar length; what padding is left is masked, and the loss skips it.
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: batches of similar length
@@ -1048,19 +1048,21 @@ source, target = corpus.vocabularies()
 
 
 def padded_share(chosen):
-    """Which share of the source ids is padding, in batches of 32."""
+    """Which share of the English, then of the French is padding."""
     rows = [chosen[i : i + 32] for i in range(0, 3200, 32)]
-    ids = [collate(row, source, target).source for row in rows]
-    padding = sum(int((n == PAD).sum()) for n in ids)
-    return padding / sum(n.numel() for n in ids)
+    made = [collate(row, source, target) for row in rows]
+    for side in ("source", "target_out"):
+        ids = torch.cat([getattr(one, side).flatten() for one in made])
+        yield (ids == PAD).double().mean().item()
 
 
 by_length = sorted(pairs[:3200], key=lambda pair: len(pair.source))
-print(f"padding, as they come: {padded_share(pairs):.0%}")
-print(f"padding, sorted by length: {padded_share(by_length):.1%}")
+for name, chosen in (("as they come", pairs), ("sorted", by_length)):
+    read, write = padded_share(chosen)
+    print(f"padding, {name}: English {read:.1%}, French {write:.1%}")
 
 # %% [markdown] tags=["deeper"]
-# As they come, a third of a batch is padding; sorted, hardly any. So `batches` sorts by length. In the decoder the mask *past only* already hides the pads, because they stand at the end.
+# As they come, a third of the English ids and two fifths of the French are padding; sorted by English length, hardly any of the English and a fifth of the French. So `batches` sorts them. In the decoder the mask *past only* already hides the pads, because they stand at the end.
 
 # %% [markdown]
 # ### Train
@@ -1167,8 +1169,8 @@ ax.set(xlabel="probability of the likeliest word", ylabel="words")
 ax.legend(loc="upper left")
 figures.show(
     fig,
-    alt="Histograms of the probability of the likeliest word on the test. Without smoothing nearly all lie at 1, with smoothing at about 0.9.",
-    caption="All words of 200 test sentences, with the right words before them given. Mean of three seeds.",
+    alt="Histograms of the probability of the likeliest word on the test, from 0.5 to 1. Without smoothing nearly all lie at 1, with smoothing at about 0.9.",
+    caption="The words of 200 test sentences, with the right words before them given; mean of three seeds. With smoothing, 1 % are below 0.5 and not drawn.",
 )
 
 # %% tags=["hide-input"]
@@ -1190,12 +1192,12 @@ assert (soft["right"].mean() - hard["right"].mean()).abs() < 0.005
 assert soft["bleu"].mean() < hard["bleu"].max(), (soft, hard)
 
 # %% [markdown]
-# With smoothing the model is right as often, but it says so less: it was told never to be quite sure, and on a grammar where nearly every word *is* sure that makes it too modest, with all three seeds. Its loss, measured without smoothing, is higher for the same reason. The paper reports a similar trade on real sentences, a worse perplexity for a better BLEU; on ours there is no gain in BLEU to be seen.
+# With smoothing the model is right about as often, but less sure of it: it was told never to be quite sure, and on a grammar where nearly every word *is* sure that makes it too modest, with all three seeds. Its loss, measured without smoothing, is higher for the same reason. The paper reports a similar trade on real sentences, a worse perplexity for a better BLEU; on ours there is no gain in BLEU to be seen.
 
 # %% [markdown]
 # ### Say it: greedy, beam, dice
 #
-# The model gives a distribution over the next word; `decoding.py` (chapter 1) turns it into a sentence. **Greedy** takes the likeliest word. **Beam search** keeps several beginnings. **Sampling** (dice) draws the next word by its probability. All three on the 200 test sentences, with your model and with a weaker one that saw 2,000 sentences only (no dropout):
+# The model gives a distribution over the next word; `decoding.py` (chapter 1) turns it into a sentence. **Greedy** takes the likeliest word. **Beam search** keeps several beginnings. **Sampling** (dice) draws the next word by its probability. All three on the 200 test sentences, with your model and with a weaker one (2,000 sentences, 800 steps):
 
 # %% tags=["plumbing"]
 seed(0)
@@ -1329,7 +1331,7 @@ for ax, (layer, head), name in zip(axes, (best, worst), ("best", "worst")):
     )  # fmt: skip
 figures.show(
     fig,
-    alt="Cross-attention of two heads on one sentence: the best head follows the words, the worst does not.",
+    alt="Cross-attention of two heads on one sentence: the best head follows the words, the worst only some of them.",
     caption="Row: the French word about to be said. Column: the English word it takes from.",
 )
 print(f"the best head, on the test: AER {transformer_aer:.3f}")
@@ -1341,7 +1343,7 @@ assert errors.max() >= 1.5 * errors.min(), errors
 # %% [markdown]
 # ### Watch it translate
 #
-# The course carries a Transformer of the same sizes that was trained for longer: sentences of up to 32 words (`training/transformer.py`). Unlike yours it was *asked* to align: its last cross-attention had to give every English word its weight. Here it runs in your browser, on any sentence of its grammar. Every small square is the attention map of one head. (`TransformerStepper(french)` shows yours.)
+# The course carries a Transformer of the same sizes that was trained for longer: sentences of up to 32 words (`training/transformer.py`). Unlike yours it had a quarter of the words so far hidden while it learned, and it was *asked* to align: each head of its last cross-attention had to give every English word its share of weight. Here it runs in your browser, on any sentence of its grammar. Every small square is the attention map of one head. (`TransformerStepper(french)` shows yours.)
 #
 # - Step through a sentence and watch the best cross-attention head.
 # - Knock out that head and translate again. Then another one. Which heads matter?
@@ -1387,7 +1389,7 @@ translation_view(
 # %% [markdown]
 # ### The table
 #
-# The same sentences, the same 2,000 steps, three seeds (recorded): one fixed context (chapter 1), attention (chapter 2), and the Transformer. The recurrent ones have chapter 2's sizes. RNNsearch is also asked to give every word its weight, as there; the Transformer is not.
+# The same sentences, the same 2,000 steps, three seeds (recorded): one fixed context (chapter 1), attention (chapter 2), and the Transformer. The recurrent ones have chapter 2's sizes. RNNsearch is also asked to give every word its share of weight, as there; the Transformer is not. AER (0 is perfect) is that of its best head.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three machines, the same sentences, the same steps
@@ -1424,7 +1426,7 @@ figures.show(
 )
 
 # %% [markdown]
-# The two with attention beat the fixed context by far, with every seed. On this little grammar RNNsearch comes within two points of the Transformer; their seeds lie apart. Its weights agree better with the gold alignments, but it was trained to do so ([chapter 2](02_bahdanau.ipynb) measures what that is worth) and the Transformer's heads were not: the AER column does not compare the machines. Nor is the Transformer faster here, by CPU seconds. Its idea is that **no word waits for another** within a layer; how much that is worth shows on hardware that works in parallel, and this table has none. (One learning rate for all three, not tuned for each.) The paper's own table is in chapter 7; real hardware is the [GPU exercise](gpu_06_base_model.ipynb).
+# The two with attention beat the fixed context by far, with every seed. On this little grammar RNNsearch comes within two points of the Transformer's mean; their ranges do not overlap. Its weights agree better with the gold alignments, but it was trained to do so ([chapter 2](02_bahdanau.ipynb) measures what that is worth) and the Transformer's heads were not: the AER column does not compare the machines. Nor is the Transformer faster here, by CPU seconds. Its idea is that **no word waits for another** within a layer; how much that is worth shows on hardware that works in parallel, and this table used one core. (One learning rate for all three, not tuned for each.) The paper's own table is in chapter 7; real hardware is the [GPU exercise](gpu_06_base_model.ipynb).
 
 # %% [markdown]
 # ## 6 · Misconceptions
@@ -1468,7 +1470,7 @@ assert as_built >= 0.05, (as_built, as_drawn)
 assert as_drawn == 0, (as_built, as_drawn)
 
 # %% [markdown]
-# So the drawing is wrong about the Transformer (ours equals torch's, part 4): the first decoder block does read the *last* encoder block. Would it be a bad machine? That needs an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch with the same steps and sentences, three seeds (recorded by `training/wiring.py`). And the right one, rewired *after* its training.
+# So the drawing is wrong about the Transformer (ours equals torch's, part 4): the first decoder block does read the *last* encoder block. Would it be a bad machine? That needs an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch with the same steps and sentences, three seeds (recorded by `training/wiring.py` on 400 test sentences). And the right one, rewired *after* its training.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three wirings, trained alike
@@ -1521,7 +1523,7 @@ drops = [a["bleu"] - b["bleu"] for a, b in zip(points["all read the last block"]
 assert max(drops) < 1.2, drops
 
 # %% [markdown] tags=["notes"]
-# The sober conclusion: the drawing is wrong about the Transformer, and on this grammar the machine of the drawing would work as well. Do not claim more.
+# The sober conclusion: the drawing is wrong about the Transformer, and on this grammar the machine of the drawing works as well. Do not claim more.
 
 # %% [markdown]
 # What do the numbers allow? A trained Transformer uses its wiring: let all decoder blocks read the first encoder block afterwards, and it loses 4 to 6 points; floor by floor it loses about a point or nothing (there its last decoder block still reads the last encoder block). But trained from scratch, the wrong wirings are no worse here; the right one even has the lowest mean of the three, by less than a point, and the three ranges overlap. (*All read the first* leaves three encoder blocks unused: it is really a 1 + 4 model.) On this easy grammar one encoder block did as well as four (2,000 steps, three seeds). Nothing here says which wiring is better on real sentences.
@@ -1689,7 +1691,7 @@ check("06.4", my_mended_block)
 # %% [markdown] tags=["exercise"] exercise="06.5"
 # ### Exercise 6.5 ★★ · Predict, then run: how many numbers? (10 min)
 #
-# Before you look at the last picture: how many numbers does a Transformer of the library learn? Write `my_count(words, source_words, width, blocks)`: `blocks` in each stack, hidden width $4E$, a bias in every linear layer of the blocks, gain and shift in every LN, pre-norm with a final LN per stack, a tied generator, sinusoidal positions. Predict the number of *your* translator on paper, then run it.
+# Before you look at the last picture: how many numbers does a Transformer of the library learn? Write `my_count(words, source_words, width, blocks)`: `blocks` in each stack, hidden width $4E$, a bias in every linear layer of the blocks, gain and shift in every LN, pre-norm with a final LN per stack, a tied generator, sinusoidal positions. Predict the number of *your* translator on paper, then run it: the table of part 5 has the answer.
 
 
 # %% tags=["stub"] exercise="06.5"
@@ -1762,8 +1764,8 @@ tables = count(sizes["embed"]) + count(sizes["embed'"])
 assert 0.18 < tables / count(net) < 0.22, tables / count(net)
 
 # %% [markdown]
-# 1. A block is additions to a **stream**: attention (tokens meet) and a network (each token thinks). Attention alone makes copies.
-# 2. **LayerNorm** takes each token's own mean; in our test, before the sublayer, it let eight blocks train without a warm-up.
+# 1. A block is additions to a **stream**: attention (tokens meet) and a network (each token thinks). Attention alone makes all tokens alike.
+# 2. **LayerNorm** takes each token's own mean; in our test (one seed), before the sublayer, it let eight blocks train without a warm-up.
 # 3. **Residuals** make doing nothing free; the **FFN** can take apart what was packed into one vector.
 # 4. **Dropout** belongs to training and `eval()` switches it off; **masks** hide pads and the future.
 # 5. Every decoder block reads the **last** encoder block. Which wiring is best is another question.
@@ -1807,7 +1809,7 @@ for part, inputs, formula in (
     assert counter.get_total_flops() == formula, (counter, formula)
 
 # %% [markdown]
-# Torch's own counter of operations agrees with these formulas, on the blocks of your translator.
+# Torch's own counter of operations, which counts matrix products only, agrees with these formulas on the blocks of your translator (LayerNorm has no such product).
 #
 # ### Test yourself
 
@@ -1825,7 +1827,7 @@ Quiz(
         {
             "question": "Eight attention layers without residuals: what happens to the tokens?",
             "choices": [
-                {"text": "They become nearly the same vector", "correct": True, "why": "Means of means. The likeness reached 1 after three layers."},
+                {"text": "They all point nearly the same way", "correct": True, "why": "Means of means. The likeness reached 1 after three layers."},
                 {"text": "They become independent", "why": "Averaging pulls vectors together."},
                 {"text": "Nothing, attention keeps differences", "why": "Part 1 measured the opposite."},
             ],

@@ -16,7 +16,7 @@
 #
 # [Chapter 5](05_positions.ipynb) measured extrapolation on two toy tasks. Here you train small **language models** on real text, each with another encoding, and measure their loss position by position, also beyond the trained length. Then you stretch RoPE, and train a little more.
 #
-# The notebook chooses its sizes by the device it runs on. On a CPU it stays tiny, and its models learn little more than how frequent each letter is. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+# The notebook chooses its sizes by the device it runs on. On a CPU it stays tiny, and its models learn no more than how frequent each letter is. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %% tags=["setup"]
 import math
@@ -314,6 +314,6 @@ assert longer[-1] < bits[-1], (longer, bits)
 # %% [markdown]
 # ## What to take home
 #
-# - The sinusoidal model got worse beyond its trained length even in the tiny version. The other three stayed where they were, but in the tiny version they know hardly more than frequencies: for them your GPU's curves are the answer.
-# - Stretching changes no weight: three lines swap the `Rope`. Compare its three rows before you believe that one way is best.
+# - The sinusoidal model got worse beyond its trained length even in the tiny version. The other three stayed where they were, but in the tiny version they know no more than frequencies: for them your GPU's curves are the answer.
+# - Stretching changes no weight, it only swaps the `Rope`. Compare the three rows before you believe that one way is best.
 # - A little training on long pieces lowered the loss at the end of the text. In the tiny version that is simply more training; on a GPU compare it with the same number of steps on short pieces. Long-context models stretch *and* train ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), [Peng et al. 2023](https://arxiv.org/abs/2309.00071)).

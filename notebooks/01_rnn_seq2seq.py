@@ -58,7 +58,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 # Before attention there was memory.
 
 # %% [markdown] tags=["notes"]
-# 45 minutes. Four acts: reading with a memory (12 min), vanishing gradients (8 min), language models and search (10 min), the translator and its one vector (12 min). The quiz at the end takes three. The training cell runs about a minute on a laptop: start it during the break, or show its saved result.
+# 45 minutes. Four acts: reading with a memory (12 min), vanishing gradients (8 min), language models and search (10 min), the translator and its one vector (12 min). The quiz at the end takes three. The training cell takes less than a minute of one core: start it during the break, or show its saved result.
 
 # %% tags=["slide", "hide-input"]
 reads, writes = ["the", "cat", "sleeps"], ["le", "chat", "dort"]
@@ -107,9 +107,9 @@ Diagram(
 # There are two classic ways to give a network context, and both bet on **locality**, the idea that what belongs together is close together:
 #
 # - **Locality in space: the convolution.** Each position sees its neighbours through a window. Stack layers, and the window grows.
-# - **Locality in time: the recurrent network.** Each step sees one thing only, the step before. But that step has seen the one before it, and so on.
+# - **Locality in time: the recurrent network.** Each step sees its own word and the step before. But that step has seen the one before it, and so on.
 #
-# How far does each of them see? A gradient can tell: where $\partial\, \text{output} / \partial x_t$ is exactly zero, no small change of word $t$ changes the output. **Guess first:** two layers of width 3, twenty words.
+# How far does each of them see? A gradient can tell: where $\partial\, \text{output} / \partial x_t$ is exactly zero on random words, word $t$ plays no part in the output. **Guess first:** two layers of width 3, twenty words.
 # How many words reach the last output?
 
 # %% [markdown] tags=["slide", "slides-only"]
@@ -396,7 +396,7 @@ for name, said in (("greedy", greedy_search()), ("best", best)):
 #
 # ### An RNN at work
 #
-# A network with one answer at the end: **sequence → one**. It reads *the film was not really good* and says whether somebody liked it. The difficulty is the *not*, which may stand several words before the word it negates.
+# A network with one answer at the end: **sequence → one**. It reads *the film was not really very good* and says whether somebody liked it. The difficulty is the *not*, which may stand several words before the word it negates.
 # Here are the data and the network: 16 words, a GRU (built in part 4) with a memory of 6 numbers.
 
 # %% tags=["plumbing"]
@@ -511,10 +511,10 @@ for count in (0, 3, 12):
     assert liked[count, True] > 0.9, liked
 
 # %% [markdown]
-# Silence *not*, and the answer flips. The memory of it lasts through twelve fillers, four times as many as in training.
+# Silence *not*, and the answer flips. The memory of it lasts through twelve fillers, four times as many as in training. (One network, one sentence.)
 
 # %% [markdown] tags=["notes"]
-# Press Next word three times. At "not" the state jumps although nothing was judged yet: the network has learned to remember a negation. Then silence "not": the final answer flips, and the Δ row shows the memory being carried through the fillers.
+# The figure opens after "not": the state has jumped although nothing was judged yet, since the network has learned to remember a negation. Press Next word three times, to the end. Then silence "not": the final answer flips, and the Δ row shows the memory being carried through the fillers.
 
 # %% [markdown]
 # ### A gradient travels back
@@ -556,7 +556,7 @@ BeamTree.from_table(
 )
 
 # %% [markdown] tags=["notes"]
-# First K = 1, to the end: "le chat". Back to start, K = 2: at word 2 "un chat" overtakes both. Ask: why did greedy not see it? Because it threw "un" away one step before the good news came.
+# First K = 1, to the end: "le chat". Back to start, K = 2: at word 2 "un chat" comes out ahead of everything that begins with "le". Ask: why did greedy not see it? Because it threw "un" away one step before the good news came.
 
 # %% [markdown]
 # ## 4 · In the open
@@ -687,28 +687,23 @@ def gru_step(x, h, w, u, b, c):
 seed(0)
 x, h, memory = torch.randn(3, 5), torch.randn(3, 7), torch.randn(3, 7)
 
-theirs = nn.RNNCell(5, 7)
-weights = list(theirs.parameters())  # w, u, b, c
-torch.testing.assert_close(vanilla_step(x, h, *weights), theirs(x, h))
-
-theirs = nn.LSTMCell(5, 7)
-weights = list(theirs.parameters())
-mine = lstm_step(x, h, memory, *weights)
-torch.testing.assert_close(mine, theirs(x, (h, memory)))
-
-theirs = nn.GRUCell(5, 7)
-weights = list(theirs.parameters())
-torch.testing.assert_close(gru_step(x, h, *weights), theirs(x, h))
-
-library = GRUCell(5, 7)
-library.load_state_dict(theirs.state_dict())
-torch.testing.assert_close(gru_step(x, h, *weights), library(x, h))
-print("vanilla, LSTM and GRU: ours = torch's")
+for step, torchs, librarys, state in (
+    (vanilla_step, nn.RNNCell, RNNCell, (h,)),
+    (lstm_step, nn.LSTMCell, LSTMCell, (h, memory)),
+    (gru_step, nn.GRUCell, GRUCell, (h,)),
+):
+    theirs, library = torchs(5, 7), librarys(5, 7)
+    library.load_state_dict(theirs.state_dict())
+    mine = step(x, *state, *theirs.parameters())  # w, u, b, c
+    given = state if len(state) > 1 else h  # an LSTM takes both at once
+    torch.testing.assert_close(mine, theirs(x, given))
+    torch.testing.assert_close(mine, library(x, given))
+print("vanilla, LSTM and GRU: ours = torch's = the library's")
 
 # %% [markdown]
 # ### Vanishing gradients, measured
 #
-# Back-propagation walks the same way in reverse. By the chain rule the gradient of $h_T$ at an input $d$ steps back is a product of $d$ matrices:
+# Back-propagation walks the same way in reverse. By the chain rule the gradient of $h_T$ at the state $d$ steps back is a product of $d$ matrices:
 #
 # $$\frac{\partial h_T}{\partial h_{T-d}} = \prod_{k=0}^{d-1} \underbrace{\operatorname{diag}\!\left(1 - h_{T-k}^2\right) U}_{(H,\,H)}, \qquad \Bigl\lVert \frac{\partial h_T}{\partial h_{T-d}} \Bigr\rVert \le \lVert U \rVert^{d} .$$
 #
@@ -771,7 +766,7 @@ figures.show(
     fig,
     alt="Five curves on a logarithmic scale. The vanilla RNN falls fastest, "
     "GRU and LSTM fall too; the LSTM with a large forget bias falls at first and then rises slowly.",
-    caption="Straight lines on this scale are exponential decay. Look at the dash-dotted LSTM: its gradient vanishes, too.",
+    caption="Straight lines on this scale are exponential decay. Look at the LSTM as it comes: its gradient vanishes, too.",
 )
 
 # %% [markdown] tags=["notes"]
@@ -782,7 +777,7 @@ figures.show(
 # What a gate brings is a *choice*: its value is computed from word and state, so it can be learned. Starting with a larger forget bias helps ([Jozefowicz et al. 2015](https://proceedings.mlr.press/v37/jozefowicz15.html)).
 
 # %% [markdown]
-# Now look at bias 5. The straight road falls slowly, as it must: $f < 1$. Yet with both roads the gradient falls to a quarter at first and then *grows*, past 1 before step 100. Without $U$ it goes on falling, so the growth comes through $U$. An open gate cures vanishing; it does not rule out exploding, and LSTMs are trained with clipping as well (Sutskever et al. 2014, below, did).
+# Now look at bias 5. The straight road falls slowly, as it must: $f < 1$. Yet with both roads the gradient falls to a quarter at first and then *grows*, past 1 before step 100. Without $U$ it goes on falling, so the growth comes through $U$. Here an open gate prevents vanishing; it does not rule out exploding, and LSTMs are trained with clipping as well (Sutskever et al. 2014, below, did).
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: why a half-open gate delivers more than 0.5⁵⁰
@@ -818,7 +813,7 @@ assert own[50] > 2 * steady[50], (own[50], steady[50])
 #
 # $$s_t = \text{GRU}(y_{t-1}, s_{t-1}), \qquad p(y_t \mid y_{<t}, x) = \operatorname{softmax}(W \tanh(R\,[s_t; c])) .$$
 #
-# $[s_t; c]$ puts the two side by side, $R$ and $W$ are learned matrices, and the softmax turns scores into probabilities (chapter 0 has it in a fold). Ours reads the source twice, forwards and backwards, and $c$ is both last states together. (Sutskever's network read it backwards only, to bring the first words closer.)
+# $[s_t; c]$ puts the two side by side, $R$ and $W$ are learned matrices, and the softmax turns scores into probabilities (chapter 0 has it in a fold). Ours reads the source twice, forwards and backwards, and $c$ is both last states together. A linear layer (`bridge` in the code) and a tanh turn it into the first state $s_0$. (Sutskever's network read the source backwards only, to bring the first words closer.)
 #
 # | | shape | |
 # |---|---|---|
@@ -901,7 +896,7 @@ torch.testing.assert_close(
 print("our encoder–decoder = the library's")
 
 # %% [markdown]
-# That is the whole model: about 20 lines on top of the GRU step (open the fold to read them). `bridge` is a linear layer that turns $c$ into the decoder's first state.
+# That is the whole model: about 20 lines on top of the GRU step (open the fold to read them).
 
 # %% [markdown]
 # ## 5 · At work
@@ -930,7 +925,11 @@ for low, high in [(3, 5), (6, 8), (9, 11), (12, 15)]:
     share = sum(low <= len(pair.source) <= high for pair in pairs) / len(
         pairs
     )
-    print(f"{low:2}–{high:2} words: {share:.0%} of the training pairs")
+    each = share / (high - low + 1)  # 12–15 are four lengths, 3–5 three
+    print(
+        f"{low:2}–{high:2} words: {share:.0%} of the training pairs", end=""
+    )
+    print(f", {each:.0%} for each length")
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: what makes it more than a dictionary
@@ -970,7 +969,7 @@ score, whole = metrics.bleu(said, references), metrics.exact(said, references)
 print(f"BLEU {score:.1f}, right to the last word: {whole:.2f}")
 
 # %% [markdown]
-# **BLEU** ([Papineni et al. 2002](https://aclanthology.org/P02-1040/)) asks what share of the words, pairs, triples and quadruples that were *said* stand in the reference (a precision), and takes points off translations that are too short: 100 is word for word, 0 is nothing in common. We compute it with sacrebleu ([Post 2018](https://arxiv.org/abs/1804.08771)).
+# **BLEU** ([Papineni et al. 2002](https://aclanthology.org/P02-1040/)) asks what share of the words, pairs, triples and quadruples that were *said* stand in the reference (a precision), and takes points off translations that are too short: 100 is word for word, and near 0 next to nothing is shared. We compute it with sacrebleu ([Post 2018](https://arxiv.org/abs/1804.08771)).
 #
 # Read some, from short to long. What changes on the way?
 
@@ -982,7 +981,7 @@ for i in by_size[20::125]:
     print("machine ", corpus.detokenise(said[i]), "\n")
 
 # %% [markdown]
-# In this run even the shortest swaps a word. The longer ones begin well and stay nearly French, but verbs and whole clauses are replaced: it reads like a French language model that has lost its English sentence.
+# Even the shortest of these four swaps a word. The longer ones begin well and stay nearly French, but verbs and whole clauses are replaced: it reads like a French language model that has lost its English sentence.
 #
 # ### Quality against length
 #
@@ -1027,7 +1026,7 @@ figures.show(
 # Cho and others published this curve in 2014 for a real corpus. Right of the dotted line is a second problem: nothing was trained there. Ask about the left part: which of the three questions is it about, modelling or learning? The next slide changes one thing at a time.
 
 # %% [markdown]
-# What matters lies left of the dotted line. These lengths were trained, the longest most often (31 % against 19 %); and still quality falls by more than 40 points. [Cho et al. 2014b](https://arxiv.org/abs/1409.1259) saw the same on real text. Right of the line a second problem joins in: the network never saw such lengths.
+# What matters lies left of the dotted line. These lengths were trained, the long ones no less often (8 % of the pairs for each length from 12 to 15 words, on average, and 6 % from 3 to 5); and still quality falls by more than 40 points. [Cho et al. 2014b](https://arxiv.org/abs/1409.1259) saw the same on real text. Right of the line a second problem joins in: the network never saw such lengths.
 #
 # ### The vector, or the learning?
 #
@@ -1075,7 +1074,7 @@ axes[1].set_xlabel("English words")
 axes[0].legend(title="numbers", fontsize=11, title_fontsize=11)
 figures.show(
     fig,
-    alt="Three panels, for 1100, 2200 and 4400 steps. In each, BLEU falls with the length of the sentence, and the curve of 192 numbers lies above that of 48. From panel to panel all curves rise.",
+    alt="Three panels, for 1100, 2200 and 4400 steps. In each, BLEU falls with the length of the sentence, and the curve of 192 numbers lies above that of 48, but for the shortest sentences after 4400 steps, where they meet. From panel to panel all curves rise.",
     caption="From panel to panel: more training. From curve to curve: more of the vector. Lines: the mean of three seeds. Bands: from the lowest to the highest.",
 )
 
@@ -1103,12 +1102,12 @@ assert (fall[4400] < fall[2200] - 12).all(), fall
 #
 # **The vector.** At equal steps, with only a quarter of the numbers, the longest sentences lose 12, 14 and 17 points. The shortest lose most at first and then catch up (37, 74, 96 against 74, 93, 95), the longest do not.
 #
-# **What the numbers allow.** Both matter. From 48 numbers and 1,100 steps (10), four times as many numbers give 22, four times as many steps 32. And they can stand in for each other: 48 numbers after 4,400 steps give nearly the curve of 192 after 2,200. So a falling curve by itself is no proof that a vector is full. A limit of the vector is what stays when more training no longer helps; this grid does not go that far. Chapter 2 takes another road: it takes the limit away, at the same width and with the same steps, and compares.
+# **Together.** Both matter. From 48 numbers and 1,100 steps (10), four times as many numbers give 22, four times as many steps 32. And they can stand in for each other: 48 numbers after 4,400 steps give nearly the curve of 192 after 2,200. So a falling curve by itself is no proof that a vector is full. A limit of the vector is what stays when more training no longer helps; this grid does not go that far. Chapter 2 takes another road: it takes the limit away, at the same width and with the same steps, and compares.
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: longer sentences
 #
-# And beyond 15 words? The course comes with the same model at $H = 128$, trained several times as long (`training/translators.py`), on sentences of up to 32 words. Width, training and data all differ from ours, so this curve cannot say which of them helps; it shows how far they get together.
+# And beyond 15 words? The course comes with the same model at $H = 128$, trained several times as long (`training/translators.py`), on sentences of up to 32 words. Width, training and data differ from ours, among other things, so this curve cannot say which of them helps; it shows how far they get together.
 
 # %% tags=["deeper", "hide-input", "nbval-ignore-output"]
 shipped = Translator.shipped("fixed_context")
@@ -1206,7 +1205,7 @@ figures.show(
 )
 
 # %% [markdown]
-# A linear map is not all a decoder can do, so read the trend and not the value: the vector says far more than blind guessing, and the longer the sentence, the smaller the part of it that can be found. **One vector must hold everything.** What this translator has not put into it, its decoder can only guess.
+# A linear map is not all a decoder can do, so read the trend and not the value: the vector says far more than blind guessing, and the longer the sentence, the smaller the part of it that can be found (one model). **One vector must hold everything.** What this translator has not put into it, its decoder can only guess.
 
 # %% [markdown] tags=["deeper"]
 # ### Dig deeper: teacher forcing and real life
@@ -1381,7 +1380,7 @@ print("the decoder says:", " ".join(french.decode(caption)))
 #
 # ### “An LSTM has no vanishing gradients”
 #
-# Part 4 measured it: fresh from PyTorch an LSTM keeps less than a millionth over 50 steps. On the straight road its memory is multiplied by $f$ at each step, and $f < 1$ always. What is true: *with its gates open* it decays slowly.
+# Part 4 measured it: fresh from PyTorch an LSTM keeps less than a millionth over 50 steps. On the straight road its memory is multiplied by $f$ at each step, and $f < 1$ always. What is true: *with its gates open* that road decays slowly.
 #
 # How open must they be? If $f$ were constant, $f^d$ would be left after $d$ steps:
 
@@ -1393,7 +1392,7 @@ for f in (0.5, 0.9, 0.99, 0.999):
 # %% [markdown]
 # ### “A wider beam is always better”
 #
-# A wider beam finds likelier sentences. That is what it is for, and the first column shows it. **Guess first:** and BLEU?
+# A wider beam finds likelier sentences, on average. That is what it is for, and the first column shows it. (No length penalty here; the beam of 5 in part 5 had one.) **Guess first:** and BLEU?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 widths = (1, 2, 5, 20)
@@ -1442,8 +1441,8 @@ figures.show(
 # The search works perfectly: log p rises. The model is to blame: its likeliest sentences are too short, because every further word costs. A narrow beam finds fewer of them. This is known from real systems; for a strong enough search the best sentence is often the empty one (Stahlberg & Byrne 2019).
 
 # %% [markdown]
-# The search gets better and better, the translations do not: BLEU rises with a second beam and is lower again with twenty, and the sentences get shorter. (One model, 400 sentences.) Every further word multiplies $p$ by something below 1, so short sentences have an advantage, and the wider the beam, the more of them it finds. Real systems show the same
-# ([Koehn & Knowles 2017](https://arxiv.org/abs/1706.03872)); in the extreme, the likeliest translation of all is often the empty one ([Stahlberg & Byrne 2019](https://arxiv.org/abs/1908.10090)). The length penalty is a patch for it. *Search* improved, *modelling* was wrong: keep the three questions apart.
+# The search gets better and better, the translations do not: BLEU rises with a second beam and is lower again with twenty, and the sentences get shorter. (One model, 400 sentences; a point or two of BLEU is little.) Every further word multiplies $p$ by something below 1, so short sentences have an advantage, and the wider the beam, the more of them it finds. Real systems show the same
+# ([Koehn & Knowles 2017](https://arxiv.org/abs/1706.03872)); in the extreme, the likeliest translation of all is often the empty one ([Stahlberg & Byrne 2019](https://arxiv.org/abs/1908.10090)). The length penalty is a patch for it. The *search* did its job; it is the model that rates short sentences too highly.
 
 # %% [markdown]
 # ## 7 · Exercises
@@ -1712,14 +1711,14 @@ check("01.7", state_stays)
 # %% [markdown]
 # ### GPU exercise · A real corpus
 #
-# One more exercise has a notebook of its own: [train on real sentences](gpu_01_real_corpus.ipynb). It reads tab-separated sentence pairs, as Tatoeba and Anki publish them, trains the same classes, and draws the length curve of real language. It runs small on a CPU, and at full
+# One more exercise has a notebook of its own: [train on real sentences](gpu_01_real_corpus.ipynb). It reads tab-separated sentence pairs, as Tatoeba and Anki publish them, trains the same classes, and draws a length curve for each width and each amount of training. It runs small on a CPU, and at full
 # size on a free Colab GPU.
 
 # %% [markdown] tags=["slide"]
 # ## 8 · Takeaways
 #
 # 1. **An RNN reads with a memory:** $h_t = f(h_{t-1}, x_t)$, one cell for every step and every length.
-# 2. **Gradients through time are products**, so they vanish or explode exponentially. Gates let a network *choose* to copy; in a fresh LSTM the gradient vanishes, too.
+# 2. **Gradients through time are products**, so they tend to vanish or explode exponentially. Gates let a network *choose* to copy; in a fresh LSTM the gradient vanishes, too.
 # 3. **A language model is a product of conditionals**, a translator the same under a condition. Modelling, learning and search are three questions.
 # 4. **Teacher forcing** trains all steps at once; greedy, beam and sampling use the model. Likelier is not always better.
 # 5. **One vector must hold everything.** BLEU falls with length, also within the trained lengths. Less of the vector makes it worse, more training makes it better: a grid tells them apart, one curve does not.
@@ -1840,7 +1839,7 @@ Quiz(
             "choices": [
                 {
                     "text": "The number of training sentences of that length",
-                    "why": "No: the longest lengths are the most frequent in this corpus.",
+                    "why": "No: on average, a length from 12 to 15 has more training pairs than one from 3 to 5.",
                 },
                 {
                     "text": "The share of a sentence's words that can be found in its vector",

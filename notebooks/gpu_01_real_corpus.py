@@ -109,7 +109,7 @@ for (low, high), n in count(pairs).items():
 # %% [markdown]
 # ## Train
 #
-# One translator for each width $H$ and each amount of training; the vector has $2H$ numbers. (Unlike the chapter's grid, the whole network gets wider here, not the vector alone: this is what you would do in practice, and it cannot tell the two apart. Widths of 200 and more are trained at a smaller learning rate.) **Predict first:** what helps more at the longest sentences, the width or the training?
+# One translator for each width $H$ and each amount of training; the vector has $2H$ numbers. (Unlike the chapter's grid, the whole network gets wider here, not the vector alone: this is what you would do in practice, and it cannot tell the two apart. Widths of 200 and more are trained at a smaller learning rate. One seed for each.) **Predict first:** what helps more at the longest sentences, the width or the training?
 
 
 # %%
@@ -186,7 +186,7 @@ figures.show(
 # %% [markdown]
 # ## Your turn
 #
-# Where long sentences are rare, they are also practised less. Train with as many long as short ones: what is still bad then is not due to a lack of practice with long sentences. (It may still be the vector, or training that is too short for all.)
+# Where long sentences are rare, they are also practised less. Train with as many long as short ones: what is still bad then is not due to a lack of practice with long sentences. (It may still be the vector, or training that is too short for all. And where long sentences are few, the same few come again and again.)
 
 # %% [markdown] tags=["exercise"] exercise="01.5"
 # ### Exercise 1.5 ★★ · As many long as short (10 min)
@@ -239,7 +239,7 @@ check("01.5", my_shares)
 #
 # <details><summary>Hint</summary>
 #
-# `dataclasses.replace(pair, target=pair.target[::-1])` reverses the target. Reverse what was said before you compare. What is said first is nearest to the vector, and has no mistakes before it.
+# `dataclasses.replace(pair, target=pair.target[::-1])` reverses the target. Reverse what was said before you compare. Whichever half is said first has no mistakes of its own before it.
 #
 # </details>
 #

@@ -14,9 +14,9 @@
 # %% [markdown]
 # # 7 · GPU exercise: pre-train a small GPT
 #
-# [Chapter 7](07_families.ipynb) trained a GPT of width 64 in seconds. Here it grows to ten million parameters, reads the text many times, and you find out two things: when it stops *learning* and begins to *remember*, and which share of your card's peak it uses.
+# [Chapter 7](07_families.ipynb) trained a GPT of width 64 in seconds. On a GPU it now grows to ten million parameters, reads the text many times, and you find out two things: when it stops *learning* and begins to *remember*, and which share of your card's peak it uses.
 #
-# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny and takes seconds. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
+# The notebook looks at the device it runs on and chooses its sizes. On a CPU it stays tiny, takes seconds, and reads too little of the text to remember any. In Colab choose *Runtime → Change runtime type → GPU* for the full size.
 
 # %% tags=["setup"]
 from pathlib import Path
@@ -52,7 +52,7 @@ width, heads, layers, length, batch, steps = gpu.choose(
     pretended=(8, 2, 1, 8, 2, 2),
 )
 gpu.banner(
-    cuda="ten million parameters, 3,000 steps of 16 thousand letters. Some minutes.",
+    cuda="ten million parameters, 3,000 steps of 16 thousand letters. Some minutes, by guess.",
     cpu="a toy of width 32, to see that everything runs. A few seconds.",
 )
 
@@ -84,7 +84,7 @@ def windows(part, seed):
 # %% [markdown]
 # ## Train
 #
-# Products in 16 bits, sums in 32. Dropout 0.2, because ten million parameters may learn a million letters by heart. **Predict first:** after how many readings of the text will the held-out loss be lowest?
+# Products in 16 bits, sums in 32; in float16 the loss is scaled, as in [chapter 6's GPU exercise](gpu_06_base_model.ipynb). Dropout 0.2, because ten million parameters may learn a million letters by heart. **Predict first:** after how many readings of the text will the held-out loss be lowest?
 
 # %%
 seed(0)
@@ -96,7 +96,7 @@ model = DecoderOnly(config).to(device)
 size = sum(p.numel() for p in model.stack.parameters())
 print(f"{size:,} parameters without the table of letters")
 readings = steps * batch * length / len(train)
-print(f"the text is read {readings:.1f} times")
+print(f"the text is read {readings:.2g} times")
 
 
 def half_loss(tokens):
@@ -119,7 +119,13 @@ history = fit(
     model,
     windows(train, seed=0),
     steps=steps,
-    descent=Descent(lr=gpu.choose(cuda=1e-3, cpu=8e-3)),
+    descent=Descent(
+        lr=gpu.choose(cuda=1e-3, cpu=8e-3),
+        scaler=torch.amp.GradScaler(
+            device,
+            enabled=gpu.kind == "cuda" and gpu.half is torch.float16,
+        ),
+    ),
     loss=half_loss,
     listeners=(
         Progress(),
@@ -132,7 +138,7 @@ seconds = spent()
 # %% tags=["nbval-ignore-output"]
 for score in history.scores:
     read = score["step"] * batch * length / len(train)
-    print(f"step {score['step']:5.0f}, text read {read:5.1f} times: held out {score['held out']:.3f}")  # fmt: skip
+    print(f"step {score['step']:5.0f}, text read {read:.2g} times: held out {score['held out']:.3f}")  # fmt: skip
 best = min(history.scores, key=lambda score: score["held out"])
 print(f"lowest after {best['step']:.0f} steps; training loss at the end {history.smooth():.3f}")  # fmt: skip
 
@@ -224,7 +230,7 @@ check("07.7", my_utilisation)
 # %% tags=["nbval-ignore-output"]
 PEAK = DEVICES["T4"].flops  # look up your own: DEVICES lists some
 done = operations(size, steps * batch * length)  # 6ND
-print(f"{done / (seconds * PEAK):.2%} of a T4's peak")
+print(f"{100 * done / (seconds * PEAK):.2g} % of a T4's peak")
 
 # %% [markdown]
 # A small share is common for small models: much of the time may go into starting operations and moving numbers instead of multiplying. Try a larger batch, a larger width, `gpu.compile(model)`: which of them raises the share, and which raises it most?

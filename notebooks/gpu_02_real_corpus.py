@@ -184,7 +184,7 @@ figures.show(
 # %% [markdown]
 # ## Look at it
 #
-# Nobody drew gold links for this corpus, so there is no AER. Judge by eye.
+# A file of pairs has no gold links, so there is no AER. Judge by eye.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 pair = max(test[:50], key=lambda p: len(p.source))
@@ -208,7 +208,7 @@ figures.show(
 # %% [markdown]
 # ## Exercises
 #
-# Without gold links there is no error rate. But you can count over how many words each row of weights is spread.
+# One thing you can measure without gold links: over how many words each row of weights is spread.
 
 # %% [markdown] tags=["exercise"] exercise="02.6"
 # ### Exercise 2.6 ★★ · Over how many words? (10 min)
@@ -269,7 +269,7 @@ check("02.6", my_spread)
 #
 # <details><summary>Hint</summary>
 #
-# English *the* has to become *le*, *la*, *l'* or *les*; in the other direction all four become *the*. That speaks for French to English. But measure it: other words have more choices in English.
+# English *the* has to become *le*, *la*, *l'* or *les*; in the other direction all four can become *the*. That speaks for French to English. But measure it: other words have more choices in English.
 #
 # </details>
 #

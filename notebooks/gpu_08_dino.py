@@ -55,7 +55,7 @@ gpu.banner(
 # %% [markdown]
 # ## Crops
 #
-# Two large views of 28 pixels and four small ones of 14, shifted, mirrored, lighter and darker. The student sees all six, the teacher the large ones.
+# Two large views of 28 pixels and four small ones of 14, cut out, mirrored, lighter and darker. The student sees all six, the teacher the large ones.
 
 
 # %%
@@ -90,6 +90,8 @@ def neighbours(vit):
 
 # %% [markdown]
 # ## Training
+#
+# `balanced=True` is what DINOv2 does instead of centring: within each batch all prototypes are used equally.
 
 
 # %%
@@ -141,13 +143,13 @@ ax.legend()
 figures.show(
     fig,
     alt="Two entropies of a teacher's answers against training steps.",
-    caption="Healthy: the upper curve stays near the dotted line, the lower one far below it.",
+    caption="Healthy: the upper curve near the dotted line, the lower one far below it. Balancing holds the upper one up by itself, so watch the lower one.",
 )
 
 # %% [markdown]
 # ## Exercise 1 ★ · Break it (10 min)
 #
-# `learn(centring=False)` and `learn(sharpening=False)`. Which curve goes where, and what do the neighbours say? Is a collapsed teacher worse than an untrained one?
+# `learn()` centres and sharpens; `learn(centring=False)` and `learn(sharpening=False)` leave one of them out. Which curve goes where, and what do the neighbours say? Is a collapsed teacher worse than an untrained one?
 #
 # ## Exercise 2 ★★ · Are small crops worth it? (15 min)
 #
@@ -155,4 +157,4 @@ figures.show(
 #
 # ## Exercise 3 ★★★ · Your own pictures (30 min)
 #
-# Replace `fashion.batches` by a folder of your photographs, 64 pixels wide, and `fashion.load` by a few that you sorted by hand.
+# Replace `fashion.batches` by a folder of your photographs, 56 pixels wide, and `fashion.load` by a few that you sorted by hand. Then the model's `size` and the large views are 56, the small ones 28.

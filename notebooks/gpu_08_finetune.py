@@ -16,7 +16,7 @@
 #
 # [Chapter 8](08_vit_dino.ipynb) trained a ViT from nothing. Here you begin with one that others trained, on 142 million pictures without labels: DINOv2 ViT-S/14 ([Oquab et al. 2023](https://arxiv.org/abs/2304.07193)), which the course carries. Your own pictures are few, small and grey: clothes.
 #
-# **Predict first**, with 200 pictures of 10 kinds: (a) all weights trained from scratch, (b) DINOv2 frozen with a new last layer, (c) DINOv2 with all weights trained on. Which is best, and which is worst?
+# **Predict first**, with 200 pictures of 10 kinds (more on a GPU): (a) all weights trained from scratch, (b) DINOv2 frozen with a new last layer, (c) DINOv2 with all weights trained on. Which is best, and which is worst?
 
 # %% tags=["setup"]
 import copy
@@ -147,8 +147,8 @@ for name, share in shares.items():
 #
 # ## Exercise 2 ★★ · Which layers? (15 min)
 #
-# Freeze the first eight blocks and train the rest: `published.blocks[:8].requires_grad_(False)` after the model is made. Is it better than all or nothing?
+# Freeze the first eight blocks and train the rest: in `learn`, write `model.backbone.blocks[:8].requires_grad_(False)` after the model is made. Is it better than all or nothing?
 #
-# ## Exercise 3 ★★ · Another teacher (15 min)
+# ## Exercise 3 ★★ · Another beginning (15 min)
 #
-# Where there is a network: `from attnlab.models.vit_weights import fetch` and `fetch("dino_vits8")`. Give the pictures a size that 8 divides, and compare.
+# Where there is a network: `from attnlab.models.vit_weights import fetch` and `fetch("dino_vits8")`. Its patches are 8 pixels wide, which divides every size above. Compare.

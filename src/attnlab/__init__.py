@@ -9,7 +9,7 @@ Read it from the leaves to the root: nothing here needs what comes after it.
     layers  kernels                built on attention
     models                         built on layers, the published ones too
     pictures  posters  figures     printed figures, and what stands in for a plotly one
-    translator  start              models to hand around, `attnlab start`
+    translator  start              models to pass on, `attnlab start`
     training  inside               making models good, looking into them
     widgets  checks  certificate   what a chapter shows and asks
 """

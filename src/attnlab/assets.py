@@ -3,7 +3,7 @@
     path = assets.find("weights/rnnsearch.safetensors")        # checked against its sha256
     tensors, about = assets.load("weights/rnnsearch.safetensors")
 
-In a checkout the files stand in `assets/` beside `src/`; an installed wheel carries them inside
+In a checkout the files are in `assets/` beside `src/`; an installed wheel carries them inside
 the package, as `attnlab/_assets`. `MANIFEST.json` says of each file what it is, where it comes
 from and which command made it.
 """
@@ -46,7 +46,7 @@ def manifest(root: Path | None = None) -> dict[str, dict[str, Any]]:
 
 
 def find(name: str, root: Path | None = None) -> Path:
-    """The path of an asset, after its sha256 was compared with the manifest's."""
+    """The path of an asset whose sha256 has been checked against the manifest."""
     root = root or folder()
     entries = manifest(root)
     if name not in entries:
@@ -76,7 +76,7 @@ def load(name: str, root: Path | None = None) -> tuple[dict[str, Tensor], dict[s
 def register(
     name: str, *, licence: str, origin: str, command: str, root: Path | None = None
 ) -> dict[str, Any]:
-    """Write (or renew) the manifest's entry of a file that stands in the folder: for training
+    """Write (or renew) the manifest's entry for a file in the folder: for training
     scripts.
     """
     root = root or folder()
@@ -99,6 +99,6 @@ def register(
 
 @cache
 def _digest(path: Path, size: int, changed: int) -> str:
-    """sha256 of a file; size and time of change are there to notice that it is another one."""
+    """sha256 of a file; a new size or time of change means that the file is no longer the same."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,7 +6,7 @@
 Shapes: B batch, H heads, L queries, S keys, D head width. Everything is written for (B, H, L, D),
 but the leading axes may be any or none: (L, D) and (B, windows, H, L, D) work as well.
 
-Masks are bool, True = may attend; `bias` is added to the scores and is a separate thing.
+Masks are bool, True = may attend; `bias` is added to the scores and is a separate argument.
 `scores.py` holds the score functions, `masks.py` the masks, `fused.py` the fast kernel.
 """
 
@@ -66,7 +66,7 @@ def weights(
     factor = _scale(q, score, scale) / temperature
     if score is dot:
         # The dot product is linear: scaling q (L · D numbers) is cheaper than scaling L · S scores.
-        # Keys cut into heads lie scattered; side by side, their product is a third faster.
+        # Keys cut into heads lie scattered in memory; contiguous, their product is a third faster.
         scores = dot(q * factor, k.contiguous())
     else:
         scores = checked_scores(score, q, k) * factor
@@ -100,7 +100,7 @@ def attention(
     - A query that may see no key at all gets zeros.
     - `k` and `v` must be finite, also where the mask hides them: 0 · NaN is NaN.
     - `dropout` acts on the weights whenever it is above 0: pass 0 when not training.
-    - `fused=False` writes all weights down, as in 2017: the same result, slower.
+    - `fused=False` writes out all weights, as in 2017: the same result, slower.
     """
     check_inputs(q, k, v, mask, bias, causal, score, scale, temperature, dropout)
     if fused and score is dot and not listening() and not _written_anyway(bias):
@@ -122,7 +122,7 @@ def share_heads(x: Tensor, q: Tensor) -> Tensor:
 
 
 def _written_anyway(bias: Tensor | None) -> bool:
-    """On a CPU the kernel has no gradient for a bias: torch would write the weights down as well,
+    """On a CPU the kernel has no gradient for a bias: torch would write out the weights as well,
     and look for empty rows twice more.
     """
     trained = bias is not None and bias.requires_grad and torch.is_grad_enabled()

@@ -1,4 +1,4 @@
-"""Models to hand around: one with what it needs to be used (its words), as one file.
+"""Models to pass on: each with what it needs to be used (its words), in one file.
 
     Translator.shipped("rnnsearch")              # one that the course carries
     translator.save("mine.safetensors", store="int8")
@@ -15,7 +15,7 @@ from attnlab import assets, checkpoints
 
 class Carried:
     """A subclass says what it is called and what its header needs, writes that (`header`), and
-    builds itself anew from it (`from_header`), with weights still to be filled in.
+    rebuilds itself from it (`from_header`), with weights still to be filled in.
     """
 
     model: Any  # with a config that is a dataclass

@@ -1,9 +1,9 @@
-"""A certificate for the capstone: a page of one's own, to be printed. It never leaves the machine.
+"""A certificate for the capstone: a page of your own, to print. It never leaves your machine.
 
     certificate({"C.1": my_rms_norm, …, "C.9": my_model}, story=told)
 
-Every part is checked again. If all of them hold, `certificate.html` is written into the folder one
-works in: one file, no script from elsewhere, no network. The name is typed into the page itself.
+Every part is checked again. If all of them hold, `certificate.html` is written into the
+working folder: one file, no outside scripts, no network. You type your name into the page itself.
 """
 
 import datetime
@@ -89,7 +89,7 @@ def certificate(
 
 
 def _written(folder: Path, page: str) -> Path:
-    """certificate.html, or certificate (2).html: what is there is not written over."""
+    """certificate.html, or certificate (2).html: an existing file is not overwritten."""
     path, number = folder / "certificate.html", 1
     while path.exists() and path.read_text(encoding="utf-8") != page:
         number += 1

@@ -25,7 +25,7 @@ SCALE = ".scale"  # "out.weight" in int8 has its row scales under "out.weight.sc
 
 
 def quantise(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix as whole numbers and one scale a row: (N, M) -> int8 (N, M), float32 (N, 1)."""
+    """A matrix as whole numbers and one scale per row: (N, M) -> int8 (N, M), float32 (N, 1)."""
     rows = weight.float()
     scale = rows.abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / 127
     return (rows / scale).round().to(torch.int8), scale
@@ -63,7 +63,7 @@ def unpack(packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def to_json(tensors: Mapping[str, Tensor], store: str = "int8") -> dict[str, dict[str, Any]]:
     """The tensors for a page: name → {"shape", "dtype", "data"}, little-endian and base64.
 
-    An int8 matrix has a float32 "scale", one a row: weight[i][j] = data[i][j] · scale[i].
+    An int8 matrix has a float32 "scale", one per row: weight[i][j] = data[i][j] · scale[i].
     `widgets/static/wire.js` reads them.
     """
     arrays: dict[str, dict[str, Any]] = {}

@@ -12,7 +12,7 @@ alike:
         state = model.start(source, lengths)
         sentences = greedy(model.step, state, max_length=40)
 
-N sentences, K beams, V words. A sentence is returned as a list of numbers, without begin and end
+N sentences, K beams, V words. A sentence is returned as a list of word ids, without begin and end
 marks.
 """
 
@@ -129,7 +129,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class BeamStep:
-    """One step of beam search, for those who watch: row n, place k of sentence n's K beams.
+    """One step of beam search, for whoever watches: row n, slot k of sentence n's K beams.
 
     `seen` has the up to 2K candidates the beams were chosen from, the likeliest first, in the same
     form; those that end are among them.
@@ -137,7 +137,7 @@ class BeamStep:
 
     parents: list[list[int]]  # which beam of the step before it continues
     tokens: list[list[int]]
-    log_probabilities: list[list[float]]  # of the whole beam; −∞ for an empty place
+    log_probabilities: list[list[float]]  # of the whole beam; −∞ for an empty slot
     seen: "BeamStep | None" = None
 
 

@@ -70,7 +70,7 @@ class Device:
         return seconds(awaited, repeats)
 
     def stopwatch(self) -> Callable[[], float]:
-        """Starts now; call it to read it, in seconds. It lets the device finish before it looks."""
+        """Starts now; call it to read it, in seconds. It lets the device finish first."""
         spent = stopwatch(time.perf_counter)
 
         def read() -> float:
@@ -98,7 +98,7 @@ class Device:
     def compile(self, model: torch.nn.Module) -> Callable[..., Any]:
         """The model's forward pass, compiled for changing shapes. Pretended: traced, not built.
 
-        Building C++ or Triton takes minutes for a whole model; a test builds one small layer.
+        Building C++ or Triton is slow; a test builds one small layer.
         """
         backend = "aot_eager" if self.pretended else "inductor"
         return torch.compile(model, dynamic=True, backend=backend)

@@ -1,4 +1,4 @@
-"""Files from the net: fetched once, when somebody asks, with a bar, and compared with a sha256.
+"""Files from the net: fetched once, on request, with a progress bar, and compared with a sha256.
 
     path = fetched("https://example.org/model.bin", sha256="c867db91")      # kept in ~/.cache
 
@@ -31,7 +31,7 @@ def fetched(
     """The file at `path`, downloaded from `address` if it is not there yet.
 
     `sha256` may be its beginning. Where nobody publishes one, that of the first download is noted
-    beside the file, and the file is compared with it ever after. `otherwise` says what a reader
+    beside the file, and the file is compared with it from then on. `otherwise` says what a reader
     without a network can do instead.
     """
     path = path or cache_folder() / address.rsplit("/", 1)[1]
@@ -42,7 +42,7 @@ def fetched(
 
 
 def download(address: str, path: Path, otherwise: str = WITHOUT) -> None:
-    """Fetch a file, with a bar; half a file is never left."""
+    """Fetch a file, with a progress bar; half a file is never left."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".part")
     asked = urllib.request.Request(address, headers={"User-Agent": "attnlab"})

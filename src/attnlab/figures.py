@@ -1,4 +1,4 @@
-"""Static figures: one look for the whole course, and words for those who cannot see them.
+"""Static figures: one style for the whole course, and words for those who cannot see them.
 
 figures.use_style()                                    # once per notebook
 fig, ax = plt.subplots()
@@ -63,7 +63,7 @@ def style(theme: str = "light") -> Any:
         "figure.constrained_layout.use": True,
         "figure.dpi": 100,
         "figure.facecolor": paper,
-        "figure.figsize": (7.0, 4.2),  # 700 px wide: fills a phone, and half a slide
+        "figure.figsize": (7.0, 4.2),  # 700 px wide: fills a phone, or half a slide
         "font.size": 12,
         "image.cmap": _ramp_name("weights", theme),
         "image.interpolation": "nearest",
@@ -80,13 +80,13 @@ def style(theme: str = "light") -> Any:
 
 
 def use_style(theme: str = "light") -> None:
-    """Make the course's look the default of matplotlib."""
+    """Make the course's style the default of matplotlib."""
     plt.rcdefaults()
     plt.rcParams.update(style(theme))
 
 
 def theme_now() -> str:
-    """Which of the two looks is in use."""
+    """Which of the two styles is in use."""
     dark = str(plt.rcParams["figure.facecolor"]).lower() == palette.colour("bg", "dark")
     return "dark" if dark else "light"
 
@@ -132,11 +132,11 @@ def interactive(
                         caption="Turn it: where do the countries lie?")
 
     It works in JupyterLab, Colab, on slides and on the website, from `file://` too. A picture
-    stands there first; plotly.js comes from the plotly package, once per page, when the reader is
+    is there first; plotly.js comes from the plotly package, once per page, when the reader is
     near. The slider walks through the points and the buttons turn or zoom, from the keyboard too.
 
     Take colours from `palette.colour(…)` and `colorscale(…)`: a dark page then has their dark
-    twins. Type, ground, grid and margins are the course's; give no template. `text` (or
+    twins. Fonts, background, grid and margins are the course's; give no template. `text` (or
     `hovertext`) names each point. `shape` is height / width. The picture is drawn from scatter,
     scatter3d, bar, heatmap and surface; for other kinds give `poster`, a figure of matplotlib.
     """
@@ -183,8 +183,8 @@ def heatmap(
     "amounts", evenly from `low` to `high`. Left out, it is found from the numbers: any below 0
     make it signed, all within 0 … 1 and no `low` make it weights.
 
-    Numbers are written into the cells when there are few and they fit (`numbers=None`), in black
-    or white, whichever can be read.
+    Numbers are written into the cells when they are few and fit (`numbers=None`), in black or
+    white, whichever can be read.
     """
     values = np.asarray(matrix.detach().cpu() if hasattr(matrix, "detach") else matrix, dtype=float)
     _check_labels(values, rows, columns)
@@ -228,7 +228,7 @@ def _law(values: np.ndarray, low: float | None) -> str:
 
 
 def _norm(law: str, values: np.ndarray, low: float | None, high: float | None) -> Normalize:
-    """From a number to a place on the ramp, 0 … 1."""
+    """From a number to a position on the ramp, 0 … 1."""
     finite = values[np.isfinite(values)]
     if law == "weights":
         return PowerNorm(0.5, vmin=0.0, vmax=1.0 if high is None else high)
@@ -243,7 +243,7 @@ def _norm(law: str, values: np.ndarray, low: float | None, high: float | None) -
 def plain_ticks(axis: Axis) -> None:
     """Ticks of a logarithmic axis at 1, 2 and 5 times every power of ten, as plain numbers.
 
-    By itself an axis that spans less than a power of ten may have a single tick.
+    On its own, an axis that spans less than a power of ten may have a single tick.
     """
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter("{x:g}")
@@ -264,10 +264,10 @@ def look(
     *,
     title: str = "",
 ) -> None:
-    """Lay attention weights (rows, columns) over a picture (height, width, 3): bright is looked at.
+    """Lay attention weights (rows, columns) over a picture (height, width, 3): bright = large.
 
     The cell with the largest weight has a solid frame, `boxes` (left, top, right, bottom, in
-    pixels) have dashed ones: nothing is told by colour alone.
+    pixels) have dashed ones: nothing is shown by colour alone.
     """
     grid = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights)
     height, width = picture.shape[:2]

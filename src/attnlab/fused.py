@@ -1,4 +1,4 @@
-"""The fused kernel: the same attention, without ever writing down the (L, S) weights.
+"""The fused kernel: the same attention, without ever writing out the (L, S) weights.
 
 `F.scaled_dot_product_attention` runs FlashAttention (Dao et al. 2022) where it can. This file only
 translates our conventions into the kernel's; the arithmetic is that of `attention.weights`.
@@ -74,7 +74,7 @@ def _kernel(
     dropout: float,
     causal: bool = False,
 ) -> Tensor:
-    """Call the kernel on exactly four axes: with any other number it takes a slow way."""
+    """Call the kernel on exactly four axes: with any other number it takes a slow path."""
     if q.dim() == 4 and (extra is None or extra.dim() == 4) and q.shape[0] == k.shape[0]:
         heads, shared = q.shape[1], k.shape[1]
         if heads == shared:

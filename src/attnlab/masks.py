@@ -196,7 +196,7 @@ def _both(one: Mask, other: Mask, join: Callable[[Tensor, Tensor], Tensor], symb
 
 
 def _ask(mask: Mask, *place: Tensor) -> Tensor:
-    """Ask about a place in a larger mask: an axis of size 1 is stretched, so it only knows 0."""
+    """Ask about a position in a larger mask: an axis of size 1 is stretched, so it only knows 0."""
     own = zip(place, _four(mask.shape), strict=True)
     return mask.allowed(*(index * 0 if size == 1 else index for index, size in own))
 

@@ -45,10 +45,10 @@ def by_length(
 
 
 def links(weights: Tensor, pair: Pair) -> set[Link]:
-    """One link for each target word: to the source word it looked at most. (T, S) -> {(t, s)}.
+    """One link per target word: to the source word with the largest weight. (T, S) -> {(t, s)}.
 
-    The end marks have a row and a column as well; a look at the source's end mark is a link to
-    nowhere, and stays in as an error.
+    The end marks have a row and a column as well; a link to the source's end mark leads nowhere,
+    and stays in as an error.
     """
     return {(t, int(weights[t].argmax())) for t in range(len(pair.target))}
 
@@ -81,7 +81,7 @@ def edit_distance(one: Words, other: Words) -> int:
 def error_rate(said: Sequence[Words], accepted: Sequence[Sequence[Words]]) -> float:
     """Edits per reference symbol over a corpus: the phoneme error rate.
 
-    Each answer is held against the nearest of its accepted variants, and that one's length counts.
+    Each answer is compared with the nearest of its accepted variants, and that one's length counts.
     """
     _same_length(said, accepted, "answers", "sets of variants")
     edits = symbols = 0

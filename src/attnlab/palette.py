@@ -55,12 +55,12 @@ def inks(theme: str = "light") -> dict[str, str]:
 
 
 def ramp(name: str, theme: str = "light") -> list[str]:
-    """The stops, evenly apart, of "weights" or "signed"."""
+    """The evenly spaced stops of "weights" or "signed"."""
     return list(read()[theme][name])
 
 
 def on_ramp(name: str, place: float, theme: str = "light") -> tuple[int, int, int]:
-    """The colour at a place, 0 … 1, of a ramp: red, green and blue, 0 … 255."""
+    """The colour at a position, 0 … 1, on a ramp: red, green and blue, 0 … 255."""
     stops = ramp(name, theme)
     at = min(1.0, max(0.0, place)) * (len(stops) - 1)
     low = min(len(stops) - 2, int(at))

@@ -1,4 +1,4 @@
-"""A drawn figure as it stands on a page: few bytes, its size, and words for those who see nothing.
+"""A drawn figure as a page shows it: few bytes, its size, and words for those who cannot see it.
 
     Picture(small_png(fig, 144), "Every word looks at itself.", "Look at the diagonal.", (700, 420))
 
@@ -18,7 +18,7 @@ from PIL import Image
 class Picture:
     """What `show` displays: a figure with alt text, and a line of text where there is no HTML.
 
-    A dark page turns its lightness round and keeps its hues (`data-ground="turns"`), so that a
+    A dark page inverts its lightness and keeps its hues (`data-ground="turns"`), so that a
     picture costs no second copy; one with a photograph in it keeps its white ground.
     """
 

@@ -13,7 +13,7 @@ Keys are module paths, as in `model.named_modules()`: `model.get_submodule(path)
 whose `forward` called `attention()`; the model itself is `""`. A module that called once holds a
 tensor; one that called several times (an RNN decoder) holds a list, in order of the calls.
 
-While somebody records, the recorded calls take the explicit way instead of the fused kernel.
+While recording, the recorded calls take the explicit path instead of the fused kernel.
 Nothing is stored outside the block, and no module keeps a trace of it.
 Outputs are equal with and without it, up to rounding; `record` names two limits.
 """
@@ -88,7 +88,7 @@ def record(
 
     Recording changes no output, up to rounding, within two limits:
     - Keys must be finite, masked ones too. Padding that nobody filled may hold NaN or ±∞: the fused
-      kernel then gives NaN, while the explicit way never looks at a masked score.
+      kernel then gives NaN, while the explicit path never looks at a masked score.
     - Checkpointing runs `forward` again on the way back, and must go the same way both times: with
       `use_reentrant=False` call `backward()` inside the block, too. Each map then comes twice.
     """
@@ -116,7 +116,7 @@ def record(
 
 @torch.no_grad()
 def seen(model: nn.Module, batch: object, names: str | Iterable[str] | None = None) -> Maps:
-    """The maps of one reading of `batch`, as when the model is used: no dropout, no gradients."""
+    """The maps of one pass over `batch`, as when the model is used: no dropout, no gradients."""
     was_training = model.training
     model.eval()
     try:

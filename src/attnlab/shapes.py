@@ -1,8 +1,8 @@
 """One clear sentence for every input that attention cannot take.
 
 Each sentence says what was given, what was expected, and how to put it right. The checks look at
-shapes and types only, never at the numbers inside. Nearly always all is well, and one glance
-(`_everyday`) says so in a microsecond; only what it cannot vouch for is looked at one by one.
+shapes and types only, never at the numbers inside. Nearly always all is well, and one quick test
+(`_everyday`) says so in a microsecond; only what it cannot vouch for is checked one by one.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def _everyday(q: Tensor, k: Tensor, v: Tensor) -> bool:
 
 
 def checked_scores(score: Score, q: Tensor, k: Tensor) -> Tensor:
-    """A score function of one's own must give one number for each query and key."""
+    """A custom score function must give one number for each query and key."""
     scores, expected = score(q, k), scores_shape(q, k)
     name = getattr(score, "__name__", type(score).__name__)
     if not isinstance(scores, Tensor):

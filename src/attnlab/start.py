@@ -1,9 +1,9 @@
 """`attnlab start [FOLDER]`: the learner's own copies of the chapters, opened in JupyterLab.
 
-A file that is there is never written to. Every student notebook carries the fingerprint of the
-text it was made with, and JupyterLab keeps it when it saves: so a copy says itself from which
-version of the chapter it comes, and nothing else needs to be remembered. When the course has a
-newer version, that is put beside, `03_self_attention (2).ipynb`, and the start page says so.
+An existing file is never written to. Every student notebook carries the fingerprint of the text
+it was made with, and JupyterLab keeps it when it saves: so a copy itself says which version of
+the chapter it comes from, and nothing else needs to be remembered. When the course has a newer
+version, that is put beside it, `03_self_attention (2).ipynb`, and the start page says so.
 """
 
 import argparse
@@ -126,7 +126,7 @@ def _notebooks(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _put_beside(path: Path, data: bytes) -> Path:
-    """Write a new file under `path`, or `path (2)` and so on: never over one that is there."""
+    """Write a new file under `path`, or `path (2)` and so on: never over an existing one."""
     number, name = 1, path
     while True:
         try:
@@ -169,7 +169,7 @@ def _link(text: str, name: str) -> str:
 
 
 def _write_page(path: Path, text: str) -> Path:
-    """The page, anew. One the learner wrote or changed is kept, and ours is put beside."""
+    """The page, rewritten. One the learner wrote or changed is kept, and ours is put beside it."""
     data = json.dumps(_as_notebook(text), indent=1, ensure_ascii=False).encode()
     for old in (path, *sorted(path.parent.glob(f"{path.stem} (*){path.suffix}"))):
         found = _untouched_page(old)

@@ -1,4 +1,4 @@
-"""A translator to hand around: a model with its two vocabularies.
+"""A translator to pass on: a model with its two vocabularies.
 
 french = Translator.shipped("rnnsearch")
 french.translate([["the", "cat", "sleeps"]])           # [["le", "chat", "dort"]]
@@ -29,7 +29,7 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
 
 @dataclass(frozen=True)
 class Translator(Carried, what="translator", needs=("source", "target")):
-    """The model reads the numbers of `source` and writes the numbers of `target`."""
+    """The model reads the ids of `source` and writes the ids of `target`."""
 
     model: Seq2Seq | Transformer
     source: Vocabulary
@@ -67,7 +67,7 @@ class Translator(Carried, what="translator", needs=("source", "target")):
             else:
                 said = decoding.greedy(self.model.step, state, max_length=2 * longest + 3)
             for i, tokens in zip(rows, said, strict=True):
-                own = 2 * len(sentences[i]) + 5  # the same limit, whoever else is in the batch
+                own = 2 * len(sentences[i]) + 5  # the same limit, whatever else is in the batch
                 out[i] = self.target.decode(tokens[:own])
         return [out[i] for i in range(len(sentences))]
 

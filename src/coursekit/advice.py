@@ -1,5 +1,5 @@
-"""What an author is told, and nothing stops at: cells too long to read, slides with too much code,
-a page that opens without a picture. `build`, `check` and `book` print it.
+"""What an author is told without anything being stopped: cells too long to read, slides with too
+much code, a page that opens without a picture. `build`, `check` and `book` print it.
 """
 
 import re

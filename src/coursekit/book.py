@@ -24,7 +24,7 @@ from coursekit.slides import build_slides, has_slides
 from coursekit.source import Chapter
 from coursekit.store import seal, text_of
 
-NOT_COPIED = {"_config.yml", "index.md", "hero.py", "arc.yml"}  # read here, and written anew
+NOT_COPIED = {"_config.yml", "index.md", "hero.py", "arc.yml"}  # read here, and rewritten
 
 # Templates and scripts of the theme that no page of ours uses.
 LEFT_BEHIND = ("*webpack-macros.html", "sphinx-thebe.*", "*.map", ".buildinfo")
@@ -97,7 +97,7 @@ def assemble(
 
 
 def other_pages(project: Project) -> list[str]:
-    """Pages that are no chapter: they come last."""
+    """Pages that are not chapters: they come last."""
     return sorted(page.stem for page in project.book.glob("*.md") if page.name not in NOT_COPIED)
 
 
@@ -167,13 +167,13 @@ def _add_downloads(project: Project, chapters: list[Chapter], site: Path) -> Non
     folder = site / "notebooks"
     folder.mkdir(exist_ok=True)
     for chapter in chapters:
-        # Made anew, not copied: somebody may have worked in notebooks/student.
+        # Regenerated, not copied: somebody may have worked in notebooks/student.
         edition = editions.student(chapter, project)
         text = text_of(seal(edition.notebook))
         (folder / f"{chapter.stem}.ipynb").write_text(text, encoding="utf-8")
 
 
 def _plain(page: NotebookNode) -> NotebookNode:
-    """Metadata that Jupyter Book would take for settings of its own goes."""
+    """Remove metadata that Jupyter Book would take for settings of its own."""
     page.metadata = {key: page.metadata[key] for key in ("kernelspec", "language_info")}
     return page

@@ -48,7 +48,7 @@ def _build_solutions(project: Project, chapter: Chapter, force: bool, overwrite:
         return store.kept_sentence(name)  # before minutes are spent on running it
     notebook = edition.notebook
     if force or ran is None or store.code_hash(ran) != store.code_hash(notebook):
-        # The set-up line is of the solutions alone; all other code is in the edition of the pages.
+        # Only the solutions have the set-up line; all other code is in the edition of the pages.
         opening = v4.new_notebook(cells=[c for c in notebook.cells if c.cell_type == "code"][:1])
         ran = pages.executed_chapter(chapter, project, force=force)
         ran.cells = [*opening.cells, *ran.cells]
@@ -87,7 +87,7 @@ def stale(project: Project, chapter: str | None = None) -> list[str]:
 
 
 def notes(project: Project, chapter: str | None = None) -> list[str]:
-    """What the authors of the chosen chapters should know, and nothing stops at."""
+    """What the authors of the chosen chapters should know, though nothing stops for it."""
     return [note for one in load_chapters(project, chapter) for note in advice.of_source(one)]
 
 

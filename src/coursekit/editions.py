@@ -1,4 +1,4 @@
-"""The editions of a chapter: what a student, a reader of the solutions, and a builder gets.
+"""The editions of a chapter: what a student, a reader of the solutions, and a builder get.
 
 An edition is a notebook made of the source alone, so it is the same on every machine. `full` is the
 one that is executed for the website and the slides; both are cut from it (`website`, `slides`).

@@ -24,7 +24,7 @@ SECONDS_PER_CELL = 900
 # CPU seconds of the kernel, which runs on one thread: what a reader waits on an idle core.
 BUDGET = 240.0
 LONGER: dict[str, float] = {}  # chapter -> its own budget, with the reason beside it
-NOISE = 1.5  # a busy core makes the same work cost more; beyond this it is the chapter
+NOISE = 1.5  # a busy core makes the same work cost more; beyond this it is the chapter's fault
 
 
 def execute(edition: Edition, project: Project) -> NotebookNode:
@@ -89,12 +89,12 @@ def _kernel_seconds(client: NotebookClient) -> float:
     return float(used.user + used.system + used.children_user + used.children_system)
 
 
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")  # where an object lies in memory: new in every run
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")  # where an object is in memory: new in every run
 ANYWHERE = "0xADDRESS"  # tests/notebooks/sanitize.cfg writes the same
 
 
 def keep_text_only(notebook: NotebookNode) -> NotebookNode:
-    """Leave what can be compared on another machine: printed text and plain representations."""
+    """Keep only what can be compared on another machine: printed text and plain representations."""
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [kept for output in cell.outputs if (kept := _text_of(output))]

@@ -1,4 +1,4 @@
-"""bertviz's views on a page: the libraries they share stand there once, not in every frame.
+"""bertviz's views on a page: the libraries they share are there once, not in every frame.
 
 A view is a closed frame with d3 and jQuery inside (385 kB), so that it works alone, in a notebook.
 On the website a frame comes without them; `style/course.js` puts them in before it wakes up. The
@@ -18,7 +18,7 @@ MARK = "<!-- shared: {} -->"
 def share_libraries(page: NotebookNode, library: Callable[[str], str], names: list[str]) -> None:
     """Take the libraries out of all frames of a page, and put each before the first that needs it.
 
-    `library(name)` is its text, as it stands in a frame.
+    `library(name)` is its text, as it is put in a frame.
     """
     put: set[str] = set()
     for cell in page.cells:

@@ -52,7 +52,7 @@ def hero(project: Project, *, force: bool = False) -> str:
 
 
 def cards(chapters: list[Chapter]) -> str:
-    """One card a chapter, with its GPU notebook inside."""
+    """One card per chapter, with its GPU notebook inside."""
     made = []
     for chapter in chapters:
         if chapter.gpu:
@@ -74,7 +74,7 @@ def cards(chapters: list[Chapter]) -> str:
 
 
 def _sign(chapter: Chapter) -> str:
-    """What stands large on a card: the number, or a star for the capstone."""
+    """What a card shows in large type: the number, or a star for the capstone."""
     return (
         '<span role="img" aria-label="Capstone">★</span>'
         if chapter.number is None
@@ -83,7 +83,7 @@ def _sign(chapter: Chapter) -> str:
 
 
 def later(project: Project, course: list[Chapter]) -> str:
-    """One honest sentence about what is not written yet; nothing once all is."""
+    """One sentence about what is not written yet; nothing once all is."""
     arc = yaml.safe_load((project.book / "arc.yml").read_text(encoding="utf-8"))
     here = {chapter.label.lower() for chapter in course}
     missing = [html.escape(str(words)) for label, words in arc.items() if str(label) not in here]

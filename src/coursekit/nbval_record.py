@@ -1,7 +1,7 @@
 """A pytest plugin for nbval: what it runs is kept for the website, so that no chapter runs twice.
 
 nbval runs the solutions; the website and the slides are cut from the `full` edition, which has the
-same code cells and a few more that only slides show. Those are run in between, where they stand.
+same code cells and a few more that only slides show. Those are run in between, in their place.
 A chapter of which every cell passed is put where `coursekit book` looks first:
 `pytest -p coursekit.nbval_text -p coursekit.nbval_record --nbval …`.
 """
@@ -53,10 +53,10 @@ class Recording:
         return message
 
     def begin(self, source: str) -> None:
-        """nbval is about to run this cell: run what stands before it on slides alone."""
+        """nbval is about to run this cell: run the cells before it that only slides show."""
         cells = self.edition.notebook.cells
         place = next((i for i in self.waiting if cells[i].source == source), None)
-        if place is None:  # the set-up line, which is of the solutions alone
+        if place is None:  # the set-up line, which only the solutions have
             self.current = None
             return
         self.run_all_before(place)

@@ -107,7 +107,7 @@ def website(
 ) -> NotebookNode:
     """The website's page of an executed chapter: hints and solutions folded, buttons on top.
 
-    The page has no kernel, so it has no checks either: a tick would be one nobody earned. Its GPU
+    The page has no kernel, so it has no checks either: nobody would have earned the tick. Its GPU
     exercises are cards at the end.
     """
     page = static_outputs(notebook)
@@ -205,7 +205,7 @@ def static_outputs(notebook: NotebookNode) -> NotebookNode:
                 continue
             data = output.get("data", {})
             needs_kernel = [data.pop(mime) for mime in NOT_STATIC if mime in data]
-            if needs_kernel and set(data) <= {"text/plain"}:  # a progress bar at 0 %, for ever
+            if needs_kernel and set(data) <= {"text/plain"}:  # a progress bar at 0 %, forever
                 continue
             kept.append(output)
         cell.outputs = kept

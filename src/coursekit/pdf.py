@@ -18,7 +18,7 @@ from coursekit.slides import build_slides, has_slides
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WIDTH, HEIGHT = 1280, 720
 # One slide after the other in the flow of the page, each with all its fragments. What is in frames
-# comes anew where it is moved to, and not only when somebody looks.
+# is reloaded where it is moved to, and not only when somebody looks.
 ONE_BY_ONE = """async () => {
   const leaves = [...document.querySelectorAll(".reveal .slides section")]
     .filter((slide) => !slide.querySelector(":scope > section"));

@@ -1,7 +1,7 @@
 """Runs GPU notebooks on a pretended device, and lists the lines that no run reaches.
 
-No machine that builds the course has a GPU, and Colab is where learners would meet a typing error
-first. So the cells of a GPU notebook are run here with ATTNLAB_PRETEND_GPU (see `attnlab.device`):
+No machine that builds the course has a GPU, and learners on Colab would be the first to meet a
+typo. So the cells of a GPU notebook are run here with ATTNLAB_PRETEND_GPU (see `attnlab.device`):
 once as on an NVIDIA card, with a file of sentence pairs at hand; then, for what is left, as on a
 CPU and on an Apple GPU, without. `held` cells are left out, because they hold numbers of the real
 sizes, and so are the stubs; the lines of a solution run inside its checker. A line may stay
@@ -83,7 +83,7 @@ def _compile(cell: Cell, chapter: Chapter, lines: list[str], kind: str = "") -> 
     text = cell.text
     if kind == "cuda":  # there is a file, so nothing is fetched: what is known of it is compared
         text = re.sub(r"^FETCH = False", "FETCH = True", text, flags=re.MULTILINE)
-    first = cell.line  # of the marker, counted from 1: the index of the line behind it
+    first = cell.line  # of the marker, counted from 1: the index of the line after it
     while first < len(lines) and not lines[first].strip():
         first += 1
     tree = ast.increment_lineno(ast.parse(text), first)

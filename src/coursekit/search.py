@@ -1,4 +1,4 @@
-"""The website's search: it answers with sections, and looks at words, not at code.
+"""The website's search: it answers with sections, and searches words, not code.
 
 Sphinx's own knows pages only, and finds a word in every cell that happens to use it as a name. Its
 page stays; the index and the script it loads are ours. Both are classic scripts, so that search

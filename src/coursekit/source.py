@@ -18,7 +18,7 @@ ROLES = ("exercise", "stub", "hint", "solution", "check")
 # How a slide is laid out, said by the cell that begins it; a statement and its figure unless said.
 LAYOUTS = ("layout-figure", "layout-columns", "layout-question", "layout-code")
 # What a code cell is on the page: `setup` (imports) and `plumbing` (helpers nobody needs to read in
-# order to follow) are folded; `held` cells hold the numbers beside them by asserts, and only the
+# order to follow) are folded; `held` cells check the numbers beside them with asserts, and only the
 # solutions edition has them. Cells tagged `deeper`, one after the other, are one *Dig deeper* fold:
 # its first cell is markdown and begins with a heading, which becomes the fold's name.
 PAGE_TAGS = ("setup", "plumbing", "held", "deeper")
@@ -37,7 +37,7 @@ HEADER_KEYS = {"number": int, "title": str, "minutes": int, "summary": str, "gpu
 # The capstone has no number: it comes after every chapter, and its exercises are C.1, C.2, …
 CAPSTONE = "capstone_"
 FILE_NAME = re.compile(rf"((?P<gpu>gpu_)?(?P<number>\d\d)_|{CAPSTONE})[a-z0-9_]+")
-# All that may stand on a cell's first line. jupytext takes anything else for a title or an option
+# All that may be on a cell's first line. jupytext takes anything else for a title or an option
 # and says nothing: a mistyped tag would hand speaker notes to students.
 MARKER = re.compile(r'# %%( \[markdown\])?( tags=\["[^"]+"(, *"[^"]+")*\])?( exercise="[^"]+")?\s*')
 HEADING = re.compile(r"(#{1,6}) +(.+)")
@@ -100,7 +100,7 @@ class Chapter:
 
     @property
     def label(self) -> str:
-        """What stands before its title: 3, or Capstone."""
+        """What comes before its title: 3, or Capstone."""
         return "Capstone" if self.number is None else str(self.number)
 
     @property

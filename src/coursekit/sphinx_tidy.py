@@ -1,6 +1,6 @@
-"""A small Sphinx extension: each page loads what it uses, and nothing that is of no use offline.
+"""A small Sphinx extension: each page loads what it uses, and nothing that is useless offline.
 
-Jupyter Book brings Thebe on every page (cells that run on a distant server), twice; here it goes.
+Jupyter Book puts Thebe on every page (cells that run on a remote server), twice; here it goes.
 A page gets the scripts of the live figures it has, and MathJax only if it has a formula.
 """
 
@@ -24,8 +24,8 @@ window.addEventListener("load", async () => {
   idle(() => window.MathJax?.startup?.document?.lazyTypesetAll?.());
 });
 """
-# Words wait for their letters, which are in a style sheet and come at once; if not, not for long.
-# Set in other letters first, every line would break anew before the reader's eyes. The figures of
+# Text waits for its fonts, which are in a style sheet and come at once; if not, not for long. Set
+# in another font first, every line would break anew before the reader's eyes. The figures of
 # the first screen are waited for as well: not every browser knows blocking="render" (see book.py).
 FIRST_PAINT = """
 {
@@ -68,7 +68,7 @@ SAME_NAME = ' aria-label="Toggle hidden content"'
 # Names, punctuation and spaces have the colour of plain code: their 60 % of all spans can go.
 PLAIN_CODE = re.compile(r'<span class="[npw]">([^<]*)</span>')
 # What a phone has to know: how narrow a plot may be (its letters keep about 10 pixels), and which
-# cells of a table hold a sentence, which must not stand there word below word.
+# cells of a table hold a sentence, which must not break after every word.
 PLOT = re.compile(
     r' width="(\d+)" height="\d+" data-smallest="([\d.]+)" data-ground="\w+" style="'
 )  # as Picture writes it
@@ -85,7 +85,7 @@ THEBE_BODY = re.compile(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this. The priority is late: after everybody has added their files."""
     app.add_config_value("course_descriptions", {}, "html")
-    app.add_config_value("course_tools", "", "html")  # pages are made anew when these tools change
+    app.add_config_value("course_tools", "", "html")  # pages are rebuilt when these tools change
     scripts = ICONS + FIRST_PAINT + FORMULAS + FRAME
     app.connect("builder-inited", lambda app: app.add_js_file(None, body=scripts))
     app.connect("html-page-context", tidy, priority=900)

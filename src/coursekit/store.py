@@ -141,7 +141,7 @@ def free_backup(path: Path) -> Path:
 
 
 def kept_sentence(name: str) -> str:
-    """What is said when a file was left alone."""
+    """What is said when a file is left alone."""
     return (
         f"{name}: kept, because you have worked in it; "
         "--overwrite replaces it and saves your version as a .bak file first."

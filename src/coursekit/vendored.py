@@ -80,8 +80,8 @@ def copy_fonts(target: Path) -> None:
 
 
 def fonts_style(folder: Path) -> str:
-    """The fonts as a style sheet that holds them. A font that comes after the words were set makes
-    every line break anew, and the page jump; one inside a style sheet is there before them.
+    """The fonts as a style sheet that holds them. A font that comes after the text was set makes
+    every line break anew, and the page jump; one inside a style sheet is there before it.
     """
     rules = []
     for name in FONTS:
@@ -116,7 +116,7 @@ def write_heavy(pages: Iterable[Path], folder: Path) -> list[Path]:
     """Put what live figures of these pages load on request beside their scripts: heavy weights, and
     plotly.js.
 
-    `folder` is the one that has `live/`. What no page names any more goes.
+    `folder` is the one that has `live/`. What no page names any more is removed.
     """
     from attnlab.widgets import plotly_figure, weights
 

@@ -22,7 +22,7 @@ never ends or crashes Python: it runs in a process of its own where the system h
     verdict.py    Verdict: one result, as text and as HTML
     picture.py    expected, seen and difference, drawn as small maps
     watching.py   what torch does while an answer runs: the largest tensor, products counted
-    ch03.py …     one module a chapter, found by the id, and what it imports; its known mistakes in
+    ch03.py …     one module per chapter, found by the id, and its imports; its known mistakes in
                   ch03_suspects.py
     capstone.py   C.1, C.2, …: the parts of the learner's own model, and the whole of it
 
@@ -32,7 +32,7 @@ never ends or crashes Python: it runs in a process of its own where the system h
         "04.1",
         title="The mean of each row",            # as in the heading of the exercise
         call="my_mean(x)",                       # name and arguments, for messages
-        returns="one mean a row, shape (L,)",    # shown when type or shape are wrong
+        returns="one mean per row, shape (L,)",  # shown when type or shape is wrong
         reference=lambda x: x.mean(dim=-1),      # what a right answer returns
         suspects=[                               # known mistakes: the words, the wrong answer
             ("This is the sum: divide by the length.", lambda x: x.sum(dim=-1)),
@@ -63,7 +63,7 @@ contradicts. An exercise with many right answers has no `reference`: its
 properties look at the effect of the answer (see 03.5).
 
 The tests hold every exercise to this: `tests/exercises/answers_NN.py` gives wrong answers with the
-words they must meet and right answers written differently, and every suspect must be named by its
+words they must get and right answers written differently, and every suspect must be named by its
 own words.
 """
 

@@ -95,7 +95,7 @@ class Answer:
             raise mistake from None
         one_number = isinstance(expected, Tensor) and expected.ndim == 0
         if one_number and isinstance(call.seen, float):
-            call.seen = torch.tensor(call.seen)  # whoever computed it
+            call.seen = torch.tensor(call.seen)  # no matter who computed it
         if isinstance(call.seen, Tensor) and (
             call.seen.is_meta or call.seen.layout != torch.strided
         ):

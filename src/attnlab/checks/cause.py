@@ -40,10 +40,10 @@ _BEYOND = (RecursionError, MemoryError, SystemExit, KeyboardInterrupt, StopItera
 def cause_of(exercise: Exercise, answer: Answer) -> tuple[str, Repair | None]:
     """The words for what is wrong with the answer, if that can be told for certain.
 
-    First come the suspects of the chapter: named is only what does the same as the answer on every
-    input, and was wrong on the last. Then the answer itself is changed until it is right. Where no
-    single change does that, the slips of the plain answer are asked as the suspects were: their
-    words are of another text, so they come last.
+    First come the suspects of the chapter: one is named only if it does what the answer does on
+    every input, and was wrong on the last. Then the answer itself is changed until it is right.
+    Where no single change does that, the slips of the plain answer are tried as the suspects were:
+    their words are about another text, so they come last.
     """
     if answer.calls and isinstance(answer.calls[-1].error, _BEYOND):
         return "", None  # the error says it all, and to try again would take long

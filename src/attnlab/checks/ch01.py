@@ -182,7 +182,7 @@ sentence_probability = Exercise(
 
 
 def a_batch(batch: int = 3, time: int = 5, padding: int = 0) -> tuple[Tensor, Tensor]:
-    """Logits (B, T, 7), targets (B, T); sentence i ends with i · padding places of padding."""
+    """Logits (B, T, 7), targets (B, T); sentence i ends with i · padding positions of padding."""
     logits = numbers(batch, time, 7, spread=2.0)
     generator = torch.Generator().manual_seed(5)
     target = torch.randint(1, 7, (batch, time), generator=generator)

@@ -408,7 +408,7 @@ def _beside(target: Tensor, first: int | None = None, last: int | None = None) -
 
 
 def _ended(target: Tensor, mark: int = EOS, shift: int = 0) -> Tensor:
-    """The end mark after the last word of each sentence, or some places further."""
+    """The end mark after the last word of each sentence, or some positions further."""
     longer = _beside(target, last=PAD)
     ends = ((target != PAD).sum(1, keepdim=True) + shift).clamp(0, target.shape[1])
     return longer.scatter(1, ends, mark)

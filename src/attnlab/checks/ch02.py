@@ -185,7 +185,7 @@ def each_sentence_of_a_batch_has_its_own_rate(answer: Answer) -> None:
 
 @error_rate.draws
 def weights_and_gold_links(draw: Draw) -> tuple[Tensor, Tensor, Tensor]:
-    """At times two weights of a row are equal, and both places are gold, or neither is."""
+    """At times two weights of a row are equal, and both positions are gold, or neither is."""
     shape = (*draw.front(), draw.size(1, 5), draw.size(1, 6))
     alpha = draw.numbers(*shape, spread=draw.choice([0.2, 1.0, 3.0])).softmax(-1)
     best = known.links(alpha)

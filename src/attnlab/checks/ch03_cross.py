@@ -1,4 +1,4 @@
-"""Chapter 3: cross-attention, and a head of one's own design.
+"""Chapter 3: cross-attention, and a head of the learner's own design.
 
 Sizes are unequal everywhere, but for the first case of 03.4: there all widths agree, so that a
 wrong matrix still gives a result to recognise it by.
@@ -134,7 +134,7 @@ def projections(answer: Answer, n: int) -> tuple[Tensor, Tensor]:
 
 
 def attended(w_q: Tensor, w_k: Tensor, n: int) -> Tensor:
-    """Who looks at whom with these projections: (n, n)."""
+    """Who attends to whom with these projections: (n, n)."""
     table = weights(circle(n) @ w_q, circle(n) @ w_k)
     if not bool(table.isfinite().all()):
         raise Mistake(

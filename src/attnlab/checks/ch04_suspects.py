@@ -60,7 +60,7 @@ SPLIT: Suspects = [
 def multi_head(
     x: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, h: int, scale: float | None = None
 ) -> Tensor:
-    """The right answer, with a scale of one's own to get it wrong."""
+    """The right answer, with a scale to get it wrong by."""
     return merge(weights(split(x @ q, h), split(x @ k, h), scale=scale) @ split(x @ v, h)) @ o
 
 

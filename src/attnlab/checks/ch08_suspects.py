@@ -113,7 +113,7 @@ UNPATCHIFY: Suspects = [
 
 
 def resize_with_cls(table: Tensor, old: int, new: int) -> Tensor:
-    """The right answer: [CLS] stays, the grid is resized, one of a single place as well."""
+    """The right answer: [CLS] stays, the grid is resized, even one of a single patch."""
     return _grid(table, old, new, "bicubic", False)
 
 

@@ -21,7 +21,7 @@ def numbers(*shape: int, seed: int = 0, spread: float = 1.0) -> Tensor:
 
 
 def close(seen: Any, expected: Any) -> bool:
-    """Equal up to rounding. NaN equals NaN; shapes must agree, but for a plain number."""
+    """Equal up to rounding. NaN equals NaN; shapes must agree, except for a plain number."""
     if isinstance(seen, Tensor) and isinstance(expected, int | float):
         whole = kind(seen) == "int" and type(expected) is int
         expected = torch.full(seen.shape, expected if whole else float(expected))
@@ -82,7 +82,7 @@ def difference(seen: Any, expected: Any) -> str:
 def apart(seen: Any, expected: Any, digits: int = 3) -> tuple[str, str]:
     """Two numbers, with as many digits as it takes to tell them apart.
 
-    Of a tensor it is the number that is furthest from what it should be.
+    From a tensor, it is the number furthest from what it should be.
     """
     a, b = (torch.as_tensor(x).detach().double() for x in (seen, expected))
     a, b = (x.flatten() for x in torch.broadcast_tensors(a, b))
@@ -97,7 +97,7 @@ def apart(seen: Any, expected: Any, digits: int = 3) -> tuple[str, str]:
 
 
 def unlike(seen: Any, expected: Any, digits: int = 3) -> str:
-    """The number that is furthest from what it should be, so that one can see that it is."""
+    """The number that is furthest from what it should be, with enough digits to see it."""
     return apart(seen, expected, digits)[0]
 
 

@@ -221,9 +221,9 @@ class Exercise:
         return None if close(last.seen, expected) else tables(last.seen, expected)
 
     def _cause_or_nothing(self, answer: Answer) -> str:
-        """A search that stumbles finds nothing; what was seen stands anyway."""
+        """A search that stumbles finds nothing; what was seen still stands."""
         collects = gc.isenabled()
-        gc.disable()  # to look through a large notebook once takes longer than this search may
+        gc.disable()  # looking through a large notebook just once takes longer than this search may
         try:
             words, self.repaired = cause_of(self, answer)
         except Exception:
@@ -292,6 +292,6 @@ def _untold(answer: Answer) -> bool:
 
 
 def again(suspects: Suspects, words: str, *functions: Callable[..., Any]) -> Suspects:
-    """The suspects, and other ways to make the mistake that is told in these words."""
+    """The suspects, and other ways to make the mistake that these words describe."""
     told = next(one for one, _ in suspects if words in one)
     return [*suspects, *((told, function) for function in functions)]

@@ -195,7 +195,7 @@ def blank(function: Any, anywhere: bool = True) -> str | None:
     Unless `anywhere`, only `x = ...`, `return ...`, `if ...` and a line of its own count.
 
     `x[..., 0]`, `tuple[int, ...]` and `(..., 0)` are no blanks: an Ellipsis inside square brackets
-    or a tuple is at home.
+    or a tuple belongs there.
     """
     tree, lines = _source(function)
     if tree is None:
@@ -218,7 +218,7 @@ def blank(function: Any, anywhere: bool = True) -> str | None:
 
 
 def takes(function: Callable[..., Any], count: int) -> bool:
-    """Can this be called with so many arguments?"""
+    """Can this be called with this many arguments?"""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:

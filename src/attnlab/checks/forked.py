@@ -1,8 +1,8 @@
 """Run a job in a child process, watch it, and end it when its time is up.
 
-The child tells what it prints as it goes, and its value at the end, as lines of JSON. When time is
-up, a signal makes it write down its stack (`faulthandler` does so even inside C code that keeps the
-interpreter's lock), then it is killed with everything it has started.
+The child reports what it prints as it goes, and its value at the end, as lines of JSON. When time
+is up, a signal makes it write down its stack (`faulthandler` does so even inside C code that keeps
+the interpreter's lock), then it is killed with everything it has started.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _listen(
     outcome.took = clock.took
     outcome.printed = paper.text()
     in_time = outcome.ended or not clock.up
-    outcome.ended |= drafted  # the search for a name went wrong, or on for too long
+    outcome.ended |= drafted  # the search for a name went wrong, or took too long
     return outcome, in_time or drafted
 
 
@@ -164,9 +164,9 @@ class _Time:
         self.ready += passed * ready
 
     def over(self, seconds: float) -> bool:
-        """So many of computing; or somewhat more by the clock, asleep or with enough computed.
+        """That many of computing; or somewhat more by the clock, asleep or with enough computed.
 
-        What is enough falls as time goes by: nobody waits for ever, however busy the machine.
+        What is enough falls as time goes by: nobody waits forever, however busy the machine.
         """
         late = self.passed > safely.WALL * seconds
         asleep = self.ready < 0.5 * self.passed
@@ -205,7 +205,7 @@ def _child(job: safely.Job, progress: safely.Progress, tell: int, dump: int) -> 
         except BaseException as problem:
             error = repr(problem)
         send(value=value, error=error)
-        os._exit(0)  # at once: nothing that the answer left for the end is run
+        os._exit(0)  # at once: nothing that the answer left for exit is run
 
 
 def _no_front_end(paper: safely.Paper) -> None:

@@ -41,7 +41,7 @@ def about_shapes(seen: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 def _as_good(seen: torch.dtype, dtype: torch.dtype) -> bool:
-    """More digits than asked for are no mistake, and whole numbers are whole numbers."""
+    """More digits than asked for are not a mistake, and whole numbers are whole numbers."""
     whole = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
     return (seen is torch.float64 and dtype is torch.float32) or (seen in whole and dtype in whole)
 

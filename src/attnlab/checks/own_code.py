@@ -60,7 +60,7 @@ class Code:
         }
 
     def number(self, node: ast.AST) -> int:
-        """Of the line that it stands on, the first being 1."""
+        """The number of the line it is on, the first being 1."""
         while not hasattr(node, "lineno"):
             node = self.parents[node][0]
         found: int = node.lineno
@@ -71,7 +71,7 @@ class Code:
         return text if len(text) <= 72 else text[:71] + "…"
 
     def put(self, node: ast.AST, other: ast.AST) -> Edit:
-        """The edit that sets `other` in the place of `node`."""
+        """The edit that puts `other` in the place of `node`."""
         parent, name = self.parents[node]
         value = getattr(parent, name)
         if isinstance(value, list):

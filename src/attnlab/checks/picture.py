@@ -1,8 +1,8 @@
 """Where an answer went wrong, for the eye: expected, seen and their difference as small maps.
 
 The colours and their law are those of the figures (`attnlab.palette`, "signed"): orange below 0,
-blue above, one limit for the first two maps and one for the difference. A number that is no number
-is a cross. The words beside it say the same for those who cannot see it.
+blue above, one limit for the first two maps and one for the difference. An entry that is not a
+number is a cross. The words beside it say the same for those who cannot see it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Table = list[list[float | None]]
 def tables(seen: Any, expected: Any) -> dict[str, Any] | None:
     """Plain values for three maps, or None where a picture says nothing: single numbers, lists.
 
-    Of more than two axes, the matrix with the largest difference is shown.
+    With more than two axes, the matrix with the largest difference is shown.
     """
     if not isinstance(seen, Tensor) or not isinstance(expected, Tensor):
         return None

@@ -1,4 +1,4 @@
-"""What exercises share that ask for predictions: True or False for each case, and what comes true.
+"""What exercises that ask for predictions share: True or False for each case, and what comes true.
 
     true_or_false(prediction, CHANGES, each="change")
     come_true(prediction, CHANGES, stays, what="the cosines")
@@ -51,7 +51,7 @@ def come_true(
                 raise Mistake(
                     f"With {case}, you predicted {said}, but {what} {happened}{when}.",
                     likely=why,
-                    sure=True,  # of yes and no, a change in many a place turns one into the other
+                    sure=True,  # with yes and no, many a change turns one into the other
                 )
 
     exercise.property(the_predictions_come_true)

@@ -21,7 +21,7 @@ from attnlab.checks.axes import label
 
 
 class Reading:
-    """What stands in the code of a function."""
+    """What the code of a function contains."""
 
     def __init__(self, tree: ast.FunctionDef) -> None:
         self.arguments = [a.arg for a in tree.args.args]
@@ -59,7 +59,7 @@ def reading(function: Any) -> Reading | None:
     except (OSError, SyntaxError, TypeError, IndexError):
         return None
     if not isinstance(tree, ast.FunctionDef) or tree.name != getattr(function, "__name__", ""):
-        return None  # of a lambda, all around it is given as its source
+        return None  # for a lambda, everything around it is given as its source
     return Reading(tree)
 
 
@@ -88,7 +88,7 @@ def bears_out(answer: Any, plain: Any, words: str) -> bool:
 
 
 def _more(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
-    """The name that is said to stand for another is read oftener than in the right answer."""
+    """The name that is said to stand for another is read more often than in the right answer."""
     return own.uses(theirs(own, right, quote[1])) > right.uses(quote[1])
 
 
@@ -112,7 +112,7 @@ def _operator(*operators: type[ast.AST], calls: str = "") -> Callable[..., bool]
 
 
 def _wrong_number(own: Reading, right: Reading, quote: re.Match[str]) -> bool:
-    """The number that is said to be wrong stands there oftener than in the right answer."""
+    """The number that is said to be wrong occurs more often than in the right answer."""
     number = quote[1].strip("-")
     return own.numbers[number] > right.numbers[number]
 

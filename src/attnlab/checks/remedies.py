@@ -19,7 +19,7 @@ _REDUCE = ("sum", "mean", "amax", "amin", "max", "min", "any", "all", "prod", "n
 def changes(
     code: Code, called: set[str], known: set[float], flags: set[str], line: int = 0
 ) -> Iterator[Found]:
-    """`line` is where it raised an error, if it did: what stands there is tried first."""
+    """`line` is where it raised an error, if it did: what is there is tried first."""
     tree = code.tree
     head = {n for part in (tree.args, tree.returns) if part for n in ast.walk(part)}
     body = [n for n in ast.walk(tree) if n not in head]
@@ -39,7 +39,7 @@ def changes(
         and id(n) not in axes
     ]
     body.sort(key=lambda n: isinstance(n, ast.Name))  # stable; names last: for each there are many
-    if line:  # what stands there comes first, the rest as before
+    if line:  # what is there comes first, the rest as before
         body.sort(key=lambda n: code.number(n) != line)
         sites.sort(key=lambda n: code.number(n) != line)
     for node in body:

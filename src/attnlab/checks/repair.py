@@ -1,7 +1,7 @@
 """Repairs: the learner's own code with one small thing changed, until it is right.
 
 A suspect or a slip (slips.py) is recognised by doing exactly what the answer does. A mistake in an
-answer that is written in another way does something that none of them does. So, last of all, the
+answer that is written in another way does something that none of them do. So, last of all, the
 answer itself is changed: an axis, a sign, a border, a name, a forgotten minus, factor or transpose,
 one at a time. If one such change makes it right on every input, that is its mistake, and the
 learner reads the line and the kind of it; what belongs there is theirs to find.
@@ -55,7 +55,7 @@ def repair(
     until = time.thread_time() + seconds
     tries = changes(code, *_vocabulary(like), set(flags), line)
     for count, (words, node, edit) in enumerate(tries):
-        if count % 8 == 7 and time.thread_time() > until:  # to look at the clock takes time, too
+        if count % 8 == 7 and time.thread_time() > until:  # looking at the clock takes time, too
             return None
         try:
             made = code.compiled(edit)

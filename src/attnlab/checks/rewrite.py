@@ -1,4 +1,4 @@
-"""How one node of a syntax tree is rewritten. Each of these makes the new node of the old one."""
+"""How one node of a syntax tree is rewritten. Each of these makes the new node from the old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a job that may raise, print, loop for ever or change global state, and be well afterwards.
+"""Run a job that may raise, print, loop forever or change global state, and be unharmed afterwards.
 
 Where the system can fork (Linux, and so Colab), the job runs in a child process: see forked.py. It
 costs about 10 ms. The child has the notebook's functions as they are, and whatever happens in it,
@@ -8,8 +8,8 @@ does *not* hold:
 - files: what the answer writes stays, and what it deletes or empties is gone;
 - a process that it starts in a session of its own (`setsid`) is not ended with it;
 - what it sends over a network, or to another process, is sent;
-- a module that the notebook has not imported yet is imported anew in every check, at its price: the
-  first step of a torch optimiser takes more than a second.
+- a module that the notebook has not imported yet is imported again in every check, at its price:
+  the first step of a torch optimiser takes more than a second.
 
 How long it may take is counted in seconds of computing, so that a busy machine does not stop a
 right answer; one that sleeps is stopped by the clock.
@@ -53,7 +53,7 @@ OURS = 1.3  # likewise, for our own comparisons, which objects of the answer's m
 SEARCH = 0.8  # for finding out what a mistake is called, once it is known that there is one
 VERDICT = 0.95  # by the clock, from the beginning: nobody waits longer for a cause
 AT_MOST = 10.0  # imports are not the answer's time, but have an end, too
-LOADING = 60.0  # in a thread, one that is cut short would leave half a module to everybody
+LOADING = 60.0  # in a thread, one that is cut short would leave everybody half a module
 PRINTED = 1000  # characters of the learner's own output that are kept,
 LINES = 10  # and lines
 ISOLATION = os.environ.get("ATTNLAB_CHECKS", "auto")  # or "thread": no process of its own
@@ -207,7 +207,7 @@ def _stack(thread: threading.Thread) -> list[tuple[str, int]]:
 
 @contextmanager
 def listening(paper: Paper) -> Iterator[None]:
-    """What is printed goes on paper, warnings too, without the paths of this machine."""
+    """What is printed is kept, warnings too, without the paths of this machine."""
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         lines = str(message).splitlines() or [""]

@@ -1,12 +1,12 @@
 """Slips: a right answer with one small thing changed, and the words for that change.
 
 Nobody can write down every mistake beforehand. But most wrong answers are a right one with a single
-slip: an axis, a sign, a border, a forgotten step. So each chapter's answers stand in `plain/`, this
+slip: an axis, a sign, a border, a forgotten step. So each chapter's answers are in `plain/`, this
 module rewrites their syntax tree in every such way, and a check asks which of the results did on
-every input what the learner's function did. Only then is its sentence said. It compares what comes
-out, so it does not matter how the learner has written it.
+every input what the learner's function did. Only then is its sentence said. What comes out is
+compared, so it does not matter how the learner wrote it.
 
-The tests use the same rewriting to make near-misses by the hundred: tests/exercises/mutants.py.
+The tests use the same rewriting to make near misses by the hundred: tests/exercises/mutants.py.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def few_steps(most: int = STEPS) -> Iterator[None]:
 
 
 class _Torch:
-    """torch, but for one thing: a tensor made of a list that contains itself crashes Python.
+    """torch, except for one thing: a tensor made of a list that contains itself crashes Python.
 
     One of lists that share a list many times over takes very long, and cannot be stopped.
     """

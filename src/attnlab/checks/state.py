@@ -1,4 +1,4 @@
-"""What an answer may change for everybody else, and how it is put back.
+"""What an answer may change for everyone else, and how it is put back.
 
 A reference that runs with the learner's `torch.softmax` would find the learner's mistake right. So
 three things are remembered: the functions of torch, NumPy, `math`, Python and this library as they
@@ -8,7 +8,7 @@ well have added a method to `Tensor`); and settings such as the default dtype or
     with guard.ours():        the first of these: references and comparisons run in it
     with guard.answering():   the second, for one call of an answer; whatever it changed is undone
 
-Not held: what is reached on purpose through frames, `gc` or `ctypes`, and a function that was
+Not guarded: what is reached on purpose through frames, `gc` or `ctypes`, and a function that was
 replaced before `attnlab.checks` was imported.
 """
 
@@ -43,7 +43,7 @@ _MODULES = (
 )  # fmt: skip
 _CLASSES = (torch.Tensor, torch.nn.Module)
 
-# What Python itself sets, or a notebook by its very working, is nobody's patch.
+# What Python itself sets, or a notebook just by running, is nobody's patch.
 _FREE = {"_", "__", "___", "In", "Out", "__builtins__", "__warningregistry__", "__annotations__"}
 
 _MISSING: Any = object()
@@ -57,7 +57,7 @@ def _places() -> list[Any]:
 
 
 def _functions(place: Any) -> dict[str, Any]:
-    """What it holds, but for modules below it: importing one sets it there."""
+    """What it holds, except for modules below it: importing one sets it there."""
     held = vars(place).copy()
     return {k: v for k, v in held.items() if k not in _FREE and not isinstance(v, type(sys))}
 
@@ -181,7 +181,7 @@ class Unguarded(Guard):
 
 def _restore(table: list[tuple[Callable[[], Any], Callable[[Any], Any]]], then: list[Any]) -> None:
     for value, (read, put_back) in zip(then, table, strict=True):
-        with suppress(Exception):  # a folder that is gone, say: the check must go on
+        with suppress(Exception):  # a folder that is gone, say: the check must continue
             now = read()
             plain = isinstance(now, str | int | dict | torch.device)
             if now is not value and not (plain and now == value):

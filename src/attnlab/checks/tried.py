@@ -3,7 +3,7 @@
 A slip (slips.py) is known by what it does to the plain answer. In an answer that is written in
 another way the same may come of something else: `== 2` and `== tuple(parts)` never hold, either of
 them. So where the words say that one name or number stands for another, that is put right in the
-answer itself, wherever it may stand. If it does not make the answer right, nobody says so.
+answer itself, wherever it may be. If it does not make the answer right, nobody says so.
 """
 
 from __future__ import annotations

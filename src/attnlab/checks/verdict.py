@@ -12,7 +12,7 @@ from typing import Any
 from attnlab.checks.picture import svg
 
 # Okabe–Ito green and vermilion: told apart by most colour-blind readers, and legible on white and
-# on black. The mark and the words say the same, so nothing hangs on the colour.
+# on black. The mark and the words say the same, so nothing depends on the colour.
 _COLOURS = {"passed": "#009E73", "failed": "#D55E00", "unfinished": "#808080"}
 
 

@@ -1,4 +1,4 @@
-"""What torch does while an answer runs: a mode of torch's that sees every operation.
+"""What torch does while an answer runs: a torch mode that sees every operation.
 
 Its own FlopCounterMode, and any mode as torch makes it, first imports the compiler: more than a
 second, and again in every check, because each has a process of its own.

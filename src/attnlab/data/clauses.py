@@ -45,7 +45,7 @@ HOW = (("slowly", "lentement"), ("quickly", "rapidement"), ("quietly", "tranquil
 class Derivation(VerbSpeaker):
     """One sentence, grown from a random generator."""
 
-    timed = False  # has it been said when?
+    timed = False  # has the time been said already?
 
     def sentence(self, budget: int) -> Phrase:
         """Clauses in a row; now and then one is put in front: when the cat sleeps , the mice

@@ -31,7 +31,7 @@ RANGES = (
     (0x1F400, 0x1F43C), (0x1F344, 0x1F370), (0x1F680, 0x1F69B), (0x1F950, 0x1F96A),
     (0x1F980, 0x1F9AD),
 )  # fmt: skip
-EVERY = 5  # each fifth object is kept for testing
+EVERY = 5  # every fifth object is kept for testing
 SMALLEST, LARGEST = 0.45, 0.75  # side of an object, as a share of the picture's
 
 
@@ -41,7 +41,7 @@ class Pictures:
 
     pixels: Tensor  # (B, 3, S, S), 0…1
     gold: Tensor  # (B, S, S), bool
-    kinds: Tensor  # (B,): number of the object within its split
+    kinds: Tensor  # (B,): index of the object within its split
 
 
 def codes() -> list[str]:

@@ -5,9 +5,9 @@
     pairs = corpus.take(1000, "test")                     # always the same thousand
 
 Sentences are 3–40 English words long. They are split by *structure*: the grammatical choices
-behind a sentence, without its words, decide whether it may be used for training. So a test
-sentence is new not only in its words, but in its build. `phrases.py`, `verbs.py` and `clauses.py`
-hold the grammar, `lexicon.py` the words.
+behind a sentence, not its words, decide whether it may be used for training. So a test
+sentence is new not only in its words, but in its structure. `phrases.py`, `verbs.py` and
+`clauses.py` hold the grammar, `lexicon.py` the words.
 """
 
 import random
@@ -76,7 +76,7 @@ class EnglishFrench:
         return list(_examples())
 
     def tokenise(self, text: str) -> list[str]:
-        """English text to words: lower case, commas apart, full stops gone."""
+        """English text to words: lower case, commas separate, full stops removed."""
         return re.findall(r"[a-z]+|,", text.lower().replace("can not", "cannot"))
 
     def detokenise(self, words: list[str]) -> str:
@@ -90,7 +90,7 @@ def _vocabularies() -> tuple[Vocabulary, Vocabulary]:
 
 
 def _mirrored(pair: Pair) -> bool:
-    """A noun whose two adjectives change sides and places: livre anglais triste"""
+    """A noun whose two adjectives change sides and order: livre anglais triste"""
     at = dict(sorted(pair.sure))
     nouns = {form for noun in lexicon.ALL_NOUNS for form in noun.french}
     return any(

@@ -1,7 +1,7 @@
-"""Models that grew from the Transformer, with who made them from what, and where it is written.
+"""Models that grew from the Transformer, with who made them from what, and where it is documented.
 
-`open` means that the weights were given out, whatever the licence says about their use; the largest
-OPT and the first Llama went to researchers on request. Sizes are the largest of the report named as
+`open` means that the weights were released, whatever the licence says about their use; the largest
+OPT and the first Llama went to researchers on request. Sizes are the largest in the report named as
 source, in billions of parameters. Where that report does not say, `size_source` names the makers'
 release or a later report (MiniLM's is its twelve layers). None where the makers do not say.
 Mixtures of experts count all experts. The year is that of the first report. A parent is the model

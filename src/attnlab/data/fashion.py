@@ -56,7 +56,7 @@ def batches(
 ) -> Iterator[Clothes]:
     """Endless shuffled batches of the first `count` training pictures.
 
-    With `jitter` each picture is shifted by up to so many pixels and mirrored half of the time.
+    With `jitter` each picture is shifted by up to that many pixels and mirrored half of the time.
     """
     images, kinds = load("train")
     count = len(images) if count is None else count

@@ -1,4 +1,4 @@
-"""French as it is written: elision, contraction, and the forms that only stand before a vowel.
+"""French as it is written: elision, contraction, and the forms used only before a vowel.
 
 A phrase is built word by word as if words did not touch (`à le homme`); `join` then makes them
 touch (`à l' homme`). Each French word remembers the English words it translates, so gold
@@ -75,5 +75,5 @@ def elide(words: Sequence[French]) -> list[French]:
 
 
 def join(words: Sequence[French]) -> list[French]:
-    """Words that touch each other, from words that do not."""
+    """Words that are joined up, from words that are not."""
     return elide(melt(words))

@@ -1,6 +1,6 @@
-"""Texts whose answers stand in the text itself, and nowhere else.
+"""Texts whose answers are in the text itself, and nowhere else.
 
-    repeats   random tokens, the same ones over again: whoever finds the last time can go on
+    repeats   random tokens, the same ones over again: whoever finds the last time can continue
     codes     examples of a secret code, letter then digit: whoever finds the letter can answer
 
 Nothing can be learned by heart: every text has tokens or a code of its own.
@@ -35,7 +35,7 @@ def repeats(
 def induction_scores(maps: Tensor, period: int) -> Tensor:
     """How much each head weighs the token *after* the last time: (N, B, H, L, L) -> (N, H).
 
-    Token i was last seen at i − period, so what followed it then stands at i − period + 1.
+    Token i was last seen at i − period, so what followed it then is at i − period + 1.
     """
     now = torch.arange(period, maps.shape[-1])
     return maps[..., now, now - period + 1].mean(dim=(1, -1))
@@ -48,15 +48,15 @@ def previous_scores(maps: Tensor) -> Tensor:
 
 
 def held_out(codes: Tensor) -> Tensor:
-    """Which codes (B, LETTERS) are never trained on: about one in ten, by a sum that has no
-    meaning."""
+    """Which codes (B, LETTERS) are never trained on: about one in ten, by a sum that means
+    nothing."""
     return (codes * torch.tensor([1, 3, 5, 7, 11, 13])).sum(dim=-1) % 10 == 0
 
 
 def codes(
     *, size: int = 64, unseen: bool = False, shots: int = SHOTS, seed: int = 0
 ) -> Iterator[Tensor]:
-    """Endless batches (size, 2 · shots + 2): letter, digit, letter, digit … by one code a row.
+    """Endless batches (size, 2 · shots + 2): letter, digit, letter, digit … by one code per row.
 
     Letters are 1 … LETTERS, digits follow them. `unseen`: only codes that are held out.
     """

@@ -1,7 +1,7 @@
 """The words of the English–French corpus: nouns, adjectives and verbs, with all their forms.
 
 Tables are written to be read and extended. A noun is `singular[/plural] singular[/plural]
-gender`; regular plurals are made by rule. Nouns stand in classes, so that a verb can say what it
+gender`; regular plurals are made by rule. Nouns come in classes, so that a verb can say what it
 goes with: people read books, cats do not. A star marks an *h aspiré*, before which nothing is
 elided: la hache, not l'hache.
 """

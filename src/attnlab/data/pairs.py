@@ -1,5 +1,5 @@
-"""A real corpus from a file of sentence pairs, one a line, separated by tabs, as Tatoeba and Anki
-publish them.
+"""A real corpus from a file of sentence pairs, one per line, separated by tabs, as Tatoeba and
+Anki publish them.
 
     Go.<tab>Va !<tab>CC-BY 2.0 (France) Attribution: …
 
@@ -24,9 +24,9 @@ _word = re.compile(r"\w+(?:-\w+)*['’]?|[^\w\s]")
 
 
 def tokenise(text: str) -> list[str]:
-    """Lower case, punctuation apart, the apostrophe with the word before it: l' | école | ."""
+    """Lower case, punctuation separate, the apostrophe with the word before it: l' | école | ."""
     text = unicodedata.normalize("NFC", text).lower().replace("’", "'")
-    return _word.findall(" ".join(text.split()))  # odd spaces before ! and ? are gone
+    return _word.findall(" ".join(text.split()))  # odd spaces before ! and ? are removed
 
 
 def detokenise(words: Sequence[str]) -> str:
@@ -73,14 +73,14 @@ class PairFile:
         return list(found.values())
 
     def stream(self, split: str = "train", *, seed: int = 0) -> Iterator[Pair]:
-        """The pairs of a split, shuffled anew in every round, without end."""
+        """The pairs of a split, reshuffled in every round, without end."""
         rng = random.Random(f"{split} {seed}")
         pairs = self._of(split)
         while True:
             yield from rng.sample(pairs, len(pairs))
 
     def take(self, count: int, split: str = "train", *, seed: int = 0) -> list[Pair]:
-        """`count` different pairs of a split, or all there are if they are fewer."""
+        """`count` different pairs of a split, or all of them if there are fewer."""
         pairs = self._of(split)
         return random.Random(f"{split} {seed}").sample(pairs, min(count, len(pairs)))
 

@@ -2,7 +2,7 @@
 
     photographs.load("cat")                    # a PIL picture
     pixels = photographs.square("cat", 224)    # (3, 224, 224), 0…1: the middle of it
-    gold = photographs.outline("flower", 224)  # (224, 224), True inside of it
+    gold = photographs.outline("flower", 224)  # (224, 224), True inside it
 
 B batch, S side in pixels.
 """
@@ -95,7 +95,7 @@ def square(name: str, size: int = 224) -> Tensor:
 
 
 def pixels(picture: Image.Image, size: int) -> Tensor:
-    """The largest square in the middle of any picture, made `size` wide: (3, size, size), 0…1."""
+    """The largest square in the middle of any picture, resized to `size`: (3, size, size), 0…1."""
     side = min(picture.size)
     left, top = (picture.width - side) // 2, (picture.height - side) // 2
     box = (left, top, left + side, top + side)
@@ -104,7 +104,7 @@ def pixels(picture: Image.Image, size: int) -> Tensor:
 
 
 # Outlines of the six photographs with an object on a ground, drawn by hand around what a person
-# would cut out: corners (x, y) in per cent of the square. The cat and the raccoon fill theirs.
+# would cut out: corners (x, y) in percent of the square. The cat and the raccoon fill theirs.
 _OUTLINES: dict[str, list[list[tuple[float, float]]]] = {
     "coffee": [[
         (18, 25), (20, 13), (30, 6), (45, 4), (60, 6), (72, 13), (77, 22), (88, 33), (94, 45),
@@ -138,7 +138,7 @@ OUTLINED = tuple(_OUTLINES)
 
 
 def outline(name: str, size: int = 224) -> Tensor:
-    """What is inside of the object in `square(name, size)`: bool (size, size)."""
+    """What is inside the object in `square(name, size)`: bool (size, size)."""
     if name not in _OUTLINES:
         raise KeyError(f"{name!r} has no outline: choose one of {', '.join(OUTLINED)}.")
     drawn = Image.new("1", (size, size))

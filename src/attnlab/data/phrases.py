@@ -1,4 +1,4 @@
-"""Noun phrases: determiner, adjectives and noun in two languages, word for word accounted for.
+"""Noun phrases: determiner, adjectives and noun in two languages, every word accounted for.
 
 English puts adjectives before the noun; French puts a few before it and most after it, in
 mirrored order: "the beautiful dangerous black dog" is "le beau chien noir dangereux".
@@ -41,7 +41,7 @@ NOT_SAID = {
 }  # fixed expressions
 # "ses femmes" are his wives, "ma fille" is my daughter
 NOT_OWNED = ("man", "woman", "king", "queen", "girl", "boy")
-SIZE = ("small", "big")  # stand first in English: a big clean hotel, but a clean old hotel
+SIZE = ("small", "big")  # come first in English: a big clean hotel, but a clean old hotel
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Speaker:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.shape: list[str] = []
-        self.past = False  # one tense a sentence
+        self.past = False  # one tense per sentence
 
     def note(self, *choices: object) -> None:
         self.shape.append(".".join(map(str, choices)))
@@ -195,7 +195,7 @@ class Speaker:
             for a in ADJECTIVES[place].get(noun.kind, ())
             if (a.english, noun.english[0]) not in NOT_SAID
         ]
-        if layout.before and place == "before":  # a second one only behind an opinion
+        if layout.before and place == "before":  # a second one only after an opinion
             if layout.before[0].english not in ("beautiful", "pretty"):
                 return None
             fitting = [a for a in fitting if a.english not in OPINION]

@@ -21,7 +21,7 @@ FIRST_BYTE = 3  # the pieces 3 … 258 are the bytes 0 … 255
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces in order of their numbers, and how early each is merged: higher is earlier."""
+    """The pieces in order of their ids, and how early each is merged: higher is earlier."""
 
     texts: tuple[bytes, ...]
     scores: tuple[float, ...]
@@ -43,12 +43,12 @@ class Pieces:
 
     @cached_property
     def numbers(self) -> dict[bytes, int]:
-        """Text -> number. The names of marks and bytes are no text: nobody may type them."""
+        """Text -> id. The names of marks and bytes are not text: nobody may type them."""
         start = FIRST_BYTE + 256
         return {text: start + i for i, text in enumerate(self.texts[start:])}
 
     def encode(self, text: str) -> list[int]:
-        """A text -> its numbers, without begin mark; a space is put in front, as in training."""
+        """A text -> its ids, without begin mark; a space is put in front, as in training."""
         found = self._characters(" " + text) if text else []
         while True:
             pairs = [
@@ -62,12 +62,12 @@ class Pieces:
             found[-at : -at + 2] = [number]
 
     def decode(self, numbers: Iterable[int], first: bool = True) -> str:
-        """Numbers -> text. `first`: the space in front of the text is taken away again."""
+        """Ids -> text. `first`: the space in front of the text is taken away again."""
         text = b"".join(self.piece(number) for number in numbers).decode("utf-8", "replace")
         return text.removeprefix(" ") if first else text
 
     def piece(self, number: int) -> bytes:
-        """The bytes of one number; marks have none."""
+        """The bytes of one id; marks have none."""
         if FIRST_BYTE <= number < FIRST_BYTE + 256:
             return bytes([number - FIRST_BYTE])
         return b"" if number < FIRST_BYTE else self.texts[number]

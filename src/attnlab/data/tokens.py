@@ -5,7 +5,7 @@
     frames(sound, length)     sound -> stretches of equal length
 
 After that a Transformer no longer knows what it reads: every input is a table (L, E).
-N tokens, H × W pixels, C colours, P patch size, T samples, F samples a frame.
+N tokens, H × W pixels, C colours, P patch size, T samples, F samples per frame.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ START = "▁"  # marks the beginning of a word, so that spaces can be put back
 
 
 def learn_merges(text: str, count: int) -> list[Merge]:
-    """The `count` merges of byte-pair encoding: again and again, the commonest pair is glued.
+    """The `count` merges of byte-pair encoding: again and again, the most common pair is glued.
 
     Ties are broken by the alphabet, so that every machine learns the same merges.
     """
@@ -65,7 +65,7 @@ def _glue(parts: Sequence[str], merge: Merge) -> list[str]:
 
 
 def patches(picture: Tensor, size: int) -> Tensor:
-    """Cut a picture into squares: (C, H, W) -> (N, P·P·C), row by row as one reads."""
+    """Cut a picture into squares: (C, H, W) -> (N, P·P·C), row by row, in reading order."""
     if picture.dim() != 3:
         raise ValueError(
             f"the picture has shape {tuple(picture.shape)}, but (colours, height, width) is "
@@ -103,7 +103,7 @@ def tune(seconds: float = 1.0, rate: int = 2000) -> Tensor:
 def landscape(high: int = 64, wide: int | None = None) -> Tensor:
     """A picture to chop: a sun, a sky, a hill, a house, (3, high, wide), numbers in 0…1.
 
-    It is square, unless `wide` is given: then everything in it is as much wider.
+    It is square, unless `wide` is given: then everything in it is stretched to that width.
     """
     y, x = torch.meshgrid(
         torch.linspace(0, 1, high), torch.linspace(0, 1, wide or high), indexing="ij"

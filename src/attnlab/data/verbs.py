@@ -42,9 +42,9 @@ OFTEN = {"often": "souvent", "always": "toujours", "sometimes": "parfois"}
 
 @dataclass
 class VerbGroup:
-    """A verb with all that stands around it. `particle` is the English "to" of "go to", if any.
+    """A verb with everything around it. `particle` is the English "to" of "go to", if any.
 
-    `mode` is empty where it has been said how often: then nobody asks when.
+    `mode` is empty where "how often" has been said: then "when" is not.
     """
 
     phrase: Phrase
@@ -63,7 +63,7 @@ class VerbSpeaker(Speaker):
     def object_pronoun(
         self, subject: Phrase, *, dative: bool = False
     ) -> tuple[English, French, int]:
-        """English (stands after the verb), French (before it), agreement of a participle."""
+        """English (after the verb), French (before it), agreement of a participle."""
         fitting = [row for row in OBJECTS if subject.person not in row[4]]
         english, direct, to_whom, agreement, _ = self.pick(fitting)
         self.note("clitic", dative, agreement)
@@ -91,7 +91,7 @@ class VerbSpeaker(Speaker):
         agreement: int = 0,
         only_now: bool = False,
     ) -> VerbGroup:
-        """The verb for this subject. `agreement`: with an object that stands before the verb."""
+        """The verb for this subject. `agreement`: with an object that comes before the verb."""
         mode = "now" if only_now else self._mode(verb)
         # "Every cat does not sleep" means two things: left out.
         polarity = "" if only_now or subject.determiner == "every" else self._polarity(mode)

@@ -11,7 +11,7 @@ VERBS = [
     *lexicon.DITRANSITIVE,
     *lexicon.CLAUSAL,
 ]
-# Words that stand in rules, not in tables.
+# Words that are in rules, not in tables.
 ENGLISH = (
     "an any and of than as more less that who whom which there to going want wants can cannot must "
     "do does did not never today yesterday tomorrow ,"

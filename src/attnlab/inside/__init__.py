@@ -3,7 +3,7 @@
     head_roles  knockout                  the job of each head; what a model loses without it
     rollout  outlines                     maps through all layers; objects in maps of pictures
     online                                the maps of GPT-2, fetched
-    rewired                               a Transformer wired otherwise
+    rewired                               a Transformer wired differently
     superposition                         more features than numbers
     bertviz_views  bertviz_translation    bertviz, without a network
 

@@ -1,4 +1,4 @@
-"""bertviz's head view and model view, without a network and without a race.
+"""bertviz's head view and model view, without a network and without race conditions.
 
     with record(encoder) as maps:
         encoder(numbers)
@@ -8,7 +8,7 @@
 bertviz (Vig 2019, arXiv:1906.05714) loads its libraries from the Web and writes tokens into a
 script as they are. Here its own drawing code runs inside a frame of its own:
 
-- d3 and jQuery stand in the frame; they come from the packages mpld3 and XStatic-jQuery. A content
+- d3 and jQuery are in the frame; they come from the packages mpld3 and XStatic-jQuery. A content
   policy forbids the frame every request.
 - `sandbox="allow-scripts"` without allow-same-origin: nothing that happens inside reaches the page.
 - `<` is escaped in everything that goes into the script, so a token `</script>` stays a token.
@@ -37,7 +37,7 @@ FIT = """{ const drawing = document.querySelector("#vis svg");
 const [wide, high] = ["width", "height"].map((side) => drawing.getAttribute(side));
 drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
 drawing.style.cssText = "width: 100%; min-width: 560px; height: auto"; }"""
-# head_view.js draws words at any size alike: enlarge it to the height of its frame. Its own 15
+# head_view.js draws words alike in any frame: enlarge it to the height of its frame. Its own 15
 # pixels are less than its lines of 22.5 have room for, and small on a slide.
 LETTERS = 18.5
 GROW = """{ const fit = () => { const [wide, high] = [innerWidth / 351, innerHeight / NATURAL];
@@ -94,7 +94,7 @@ def head_view(
 ) -> View:
     """One layer, all its heads in colours: hover over a word, click a colour, double-click for one.
 
-    `layer` and `heads` are shown first; `layers` says which ones travel along (all, unless given).
+    `layer` and `heads` are shown first; `layers` says which ones are included (all, unless given).
     """
     attentions = one_text(maps)
     chosen = _check(attentions, tokens, layers)
@@ -110,7 +110,7 @@ def head_view(
     }
     menu = '<select id="layer" style="font: inherit"></select>'  # a browser's own is smaller
     body = f'<label>Layer: {menu}</label><div id="vis"></div>'
-    # As head_view.js lays it out: 22.5 pixels a token, 30 above, and the drop-down.
+    # As head_view.js lays it out: 22.5 pixels per token, 30 above, and the drop-down.
     natural = round(22.5 * len(tokens)) + 90
     return View(
         _document("head_view", body, params, "head view", grow=natural),
@@ -209,7 +209,7 @@ def _drawing(name: str) -> str:
 
 @cache
 def library(name: str) -> str:
-    """The text of d3 or jQuery, as it stands in a frame."""
+    """The text of d3 or jQuery, as it is put in a frame."""
     text = _read(*LIBRARIES[name])
     if "</script" in text.lower():
         raise RuntimeError(f"{name} holds a closing script tag and cannot stand in a page.")

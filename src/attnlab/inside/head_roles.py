@@ -32,7 +32,7 @@ class Head(NamedTuple):
 
 
 def targets(role: str, tokens: Sequence[str]) -> Tensor:
-    """Where a head with this role looks: bool (L, L), row i = the positions token i would look at.
+    """Where a head with this role attends: bool (L, L), row i = the positions for token i.
 
     Rows that are False everywhere do not take part: the first token has no previous one.
     """
@@ -41,7 +41,7 @@ def targets(role: str, tokens: Sequence[str]) -> Tensor:
     n = len(tokens)
     special = torch.tensor([token in SPECIAL for token in tokens])
     mark = torch.tensor([token in PUNCTUATION for token in tokens])
-    asks = ~special  # only the text itself is asked what it looks at
+    asks = ~special  # only rows of the text itself count
     if role in ("previous token", "next token"):
         step = -1 if role == "previous token" else 1
         wanted = torch.arange(n) == torch.arange(n)[:, None] + step
@@ -54,7 +54,7 @@ def targets(role: str, tokens: Sequence[str]) -> Tensor:
         wanted = special.expand(n, n)
     else:
         wanted = mark.expand(n, n)
-        asks = asks & ~mark  # a comma that looks at itself is no news
+        asks = asks & ~mark  # a comma that attends to itself tells us nothing
     return wanted & asks[:, None]
 
 

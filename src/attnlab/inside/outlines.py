@@ -25,7 +25,7 @@ def keep_mass(values: Tensor, share: float = 0.6) -> Tensor:
     order = flat.argsort(dim=-1, descending=True, stable=True)  # of equals, the first
     mass = flat.gather(-1, order)
     mass = mass / mass.sum(dim=-1, keepdim=True)
-    before = mass.cumsum(dim=-1) - mass  # what the larger ones hold already
+    before = mass.cumsum(dim=-1) - mass  # what the larger ones already hold
     kept = torch.zeros_like(flat, dtype=torch.bool).scatter(-1, order, before < share)
     return kept.unflatten(-1, values.shape[-2:])
 
@@ -48,7 +48,7 @@ def enlarge(mask: Tensor, size: int) -> Tensor:
 
 @torch.no_grad()
 def cls_maps(model: ViT, images: Tensor, layer: int = -1) -> Tensor:
-    """Where [CLS] of one layer looks, per head: (B, H, R, K)."""
+    """Where [CLS] attends in one layer, per head: (B, H, R, K)."""
     name = f"blocks.{range(len(model.blocks))[layer]}.attention"
     with record(model, name) as maps:
         model.tokens(images)

@@ -4,7 +4,7 @@
         model.tokens(images)
     rollout(maps)                          # (B, L, L): row i = where token i's content comes from
 
-A token of the last layer has looked at tokens of the layer before, which had looked at others. If
+A token of the last layer attended to tokens of the layer before, which attended to others. If
 each layer only mixed tokens, half by attention and half by its residual connection, the products of
 all layers would say where the content comes from (Abnar and Zuidema 2020). The values, the
 projections and the feed-forward network are left out: a picture of the paths, not of their effect.
@@ -44,10 +44,10 @@ def rollout(maps: Maps | Tensor, *, residual: float = 0.5, discard: float = 0.0)
 
 
 def distance(weights: Tensor, columns: int, skip: int = 1) -> Tensor:
-    """How far a head looks on average, in patches: (B, H, L, L) -> (B, H).
+    """How far a head attends on average, in patches: (B, H, L, L) -> (B, H).
 
-    The mean over all patches of the distance to where they look, weighted by how much; what goes to
-    [CLS] and registers is left out (Dosovitskiy et al. 2021, Figure 7).
+    The mean over all patches of the distance to the patches they attend to, by weight; what goes
+    to [CLS] and registers is left out (Dosovitskiy et al. 2021, Figure 7).
     """
     among = weights[..., skip:, skip:]  # (B, H, N, N)
     among = among / among.sum(dim=-1, keepdim=True)

@@ -68,7 +68,7 @@ def in_triton(block: Callable[..., Any]) -> Callable[..., tuple[Tensor, ...]]:
         shapes = [tuple(x.shape) for x in made]
 
         def look(*blocks: Any) -> Any:
-            """The learner's block, and a look at the shapes: a store would broadcast in silence."""
+            """The learner's block, with its shapes checked: a store would broadcast silently."""
             found = block(*blocks)
             if not isinstance(found, tuple) or len(found) != 3:
                 raise ValueError("the block must return three blocks: top, total and mixed")
@@ -83,7 +83,7 @@ def in_triton(block: Callable[..., Any]) -> Callable[..., tuple[Tensor, ...]]:
             _kernel[(1,)](*given, *made, look, *scores.shape, values.shape[-1])
         return tuple(made)
 
-    vars(run)["stand_ins"] = {"tl": in_torch}  # for who must try many variants of the block
+    vars(run)["stand_ins"] = {"tl": in_torch}  # for callers that try many variants of the block
     return run
 
 
@@ -103,7 +103,7 @@ def _warm_up() -> None:
 @contextmanager
 def _inside() -> Iterator[None]:
     """The interpreter runs 80,000 lines of its own for a block, and wraps what the block raises:
-    who traces lines need not see those, and who reads an error wants the first one."""
+    whoever traces lines need not see those, and whoever reads an error wants the first."""
     tracing = sys.gettrace()
     sys.settrace(None)
     try:

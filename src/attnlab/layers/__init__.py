@@ -4,7 +4,7 @@
     positions  relative      where a token is; how far apart two are
     norms  feed_forward      around attention, and after it
     blocks                   all of these put together
-    patches  windows         pictures: cut into tokens; attention inside of windows
+    patches  windows         pictures: cut into tokens; attention inside windows
 
 Read from top to bottom, nothing needs what comes after it.
 """

@@ -29,7 +29,7 @@ class KVCache:
         return self.k, self.v
 
     def update(self, k: Tensor, v: Tensor) -> KeysValues:
-        """Add (B, H, L, D) behind what is there, and give back all of it."""
+        """Append (B, H, L, D) to what is there, and return all of it."""
         self.k = k if self.k is None else torch.cat([self.k, k], dim=-2)
         self.v = v if self.v is None else torch.cat([self.v, v], dim=-2)
         return self.k, self.v
@@ -38,5 +38,5 @@ class KVCache:
 def cache_bytes(
     *, layers: int, kv_heads: int, head_width: int, context: int, batch: int = 1, item: float = 4
 ) -> int:
-    """The size of a whole model's cache: keys and values of every layer; `item` bytes a number."""
+    """The size of a whole model's cache: keys and values of all layers; `item` bytes per number."""
     return int(2 * layers * kv_heads * head_width * context * batch * item)

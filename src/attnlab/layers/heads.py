@@ -45,7 +45,7 @@ class MultiHead(nn.Module):
     - `rope`: rotates queries and keys by their positions; called as `rope(x, offset)`.
     - `off_by_one`: the softmax may attend to nothing.
     - `dropout` acts on the weights, in training only.
-    - `fused`: take the fast kernel; without, the weights are written down as in 2017.
+    - `fused`: take the fast kernel; without it, the weights are written out as in 2017.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class MultiHead(nn.Module):
         return self.out(merge(out))  # (B, L, E)
 
     def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
-        """What others may look at: (B, S, kv_width) -> keys and values, (B, G, S, D) each."""
+        """What others may attend to: (B, S, kv_width) -> keys and values, (B, G, S, D) each."""
         check_tokens("context", context, self.key)
         k = self.k_norm(split(self.key(context), self.kv_heads))
         return k, split(self.value(context), self.kv_heads)

@@ -1,7 +1,7 @@
-"""Normalisation, and where it stands around a sublayer.
+"""Normalisation, and where it goes around a sublayer.
 
     post-norm   x = LayerNorm(x + f(x))      Vaswani et al. 2017
-    pre-norm    x = x + f(LayerNorm(x))      Xiong et al. 2020: a clear way through for the gradient
+    pre-norm    x = x + f(LayerNorm(x))      Xiong et al. 2020: a clear path for the gradient
 
 `RMSNorm` may take the place of `LayerNorm` in both.
 

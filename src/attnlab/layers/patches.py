@@ -83,7 +83,7 @@ class GridPositions(nn.Module):
     """Says where each patch is, in one of four ways (`KINDS`), for pictures of R × K patches.
 
     Tokens are given and returned with their `skip` leading tokens. With "1d" those have trained
-    places, too, as in the paper; with the other kinds they have none.
+    positions, too, as in the paper; with the other kinds they have none.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class GridPositions(nn.Module):
             self.offsets = nn.Parameter(torch.zeros((2 * rows - 1) * (2 * columns - 1), heads))
 
     def forward(self, x: Tensor, rows: int, columns: int) -> Tensor:
-        """Add the places to tokens (B, skip + N, E) of a picture of rows × columns patches."""
+        """Add the positions to tokens (B, skip + N, E) of a picture of rows × columns patches."""
         if self.kind in ("none", "relative"):
             return x
         if self.kind == "1d":
@@ -135,7 +135,7 @@ class GridPositions(nn.Module):
 
 
 def offsets(rows: int, columns: int) -> Tensor:
-    """The number of the offset from patch i to patch j, 0 … (2R − 1)(2K − 1) − 1: (N, N)."""
+    """The index of the offset from patch i to patch j, 0 … (2R − 1)(2K − 1) − 1: (N, N)."""
     row = torch.arange(rows).repeat_interleave(columns)  # (N,)
     column = torch.arange(columns).repeat(rows)
     down = row - row[:, None] + rows - 1  # 0 … 2R − 2
@@ -144,7 +144,7 @@ def offsets(rows: int, columns: int) -> Tensor:
 
 
 def resize(table: Tensor, old: tuple[int, int], new: tuple[int, int]) -> Tensor:
-    """Trained places for another grid, between the old ones: (R·K, E) -> (R'·K', E).
+    """Trained positions for another grid, between the old ones: (R·K, E) -> (R'·K', E).
 
     Bicubic, as published ViTs do it. The picture is larger in patches, not in what it shows, so the
     corners stay in the corners.

@@ -1,7 +1,7 @@
 """Where is a token? Encodings that are added to the tokens, or rotate queries and keys.
 
     x = x + sinusoidal(L, E)             waves, for any length             (Vaswani et al. 2017)
-    x = Learned(longest, E)(x)           one trained row a position        (Gehring et al. 2017)
+    x = Learned(longest, E)(x)           one trained row per position      (Gehring et al. 2017)
     q, k = rope(q, 0), rope(k, 0)        turned by their positions         (Su et al. 2021)
     sinusoidal_2d, Rope2D                the same for the patches of an image
 
@@ -52,7 +52,7 @@ def sinusoidal(length: int, width: int, *, base: float = BASE, offset: int = 0) 
 def sinusoidal_2d(rows: int, columns: int, width: int, *, base: float = BASE) -> Tensor:
     """concat(PE(x), PE(y)) for each patch of an image: (rows, columns, width).
 
-    The first half of the width says in which column the patch is, the second in which row.
+    The first half of the width says which column the patch is in, the second which row.
     """
     _check_width(width, 4)
     x = sinusoidal(columns, width // 2, base=base)  # (C, width/2)
@@ -118,7 +118,7 @@ class Rope(nn.Module):
         self._table: tuple[Tensor, Tensor] | None = None  # cosines and sines of positions 0, 1, …
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """x (..., L, D), whose first token stands at position `offset`."""
+        """x (..., L, D), whose first token is at position `offset`."""
         _check_tokens(x, self.width)
         end = offset + x.shape[-2]
         if offset < 0 or torch.compiler.is_compiling():  # a compiler keeps what it needs itself

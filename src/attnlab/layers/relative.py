@@ -1,10 +1,10 @@
 """How far apart are two tokens? Encodings that are added to the scores of attention.
 
-    attention(q, k, v, bias=Shaw(D, reach=8)(q, S))       a trained vector a distance (2018)
-    attention(q, k, v, bias=T5Bias(H)(L, S))              a trained number a bucket    (2019)
-    attention(q, k, v, bias=alibi(H, L, S))               a fixed slope a head         (2021)
+    attention(q, k, v, bias=Shaw(D, reach=8)(q, S))       one trained vector per distance (2018)
+    attention(q, k, v, bias=T5Bias(H)(L, S))              one trained number per bucket   (2019)
+    attention(q, k, v, bias=alibi(H, L, S))               one fixed slope per head        (2021)
 
-Shapes: B batch, H heads, L queries, S keys, D head width. Queries stand at the last L of the S
+Shapes: B batch, H heads, L queries, S keys, D head width. Queries are at the last L of the S
 positions, as with `causal=True`, so that the biases are right with a KV cache as well.
 """
 
@@ -58,7 +58,7 @@ def t5_bucket(
 ) -> Tensor:
     """The bucket of each distance (key minus query), as in T5 (Raffel et al. 2019, section 2.1).
 
-    Near distances have a bucket each, further ones share wider and wider buckets, and from
+    Small distances have a bucket each, more distant ones share wider and wider buckets, and from
     `furthest` on all are in the last. With `both_ways` half of the buckets are for keys that come
     after the query; without, those all fall into bucket 0, where a causal mask hides them.
     """
@@ -100,9 +100,9 @@ class T5Bias(nn.Module):
 
 
 def alibi_slopes(heads: int) -> Tensor:
-    """One slope a head, a geometric sequence that ends at 2⁻⁸ (Press et al. 2021): (H,).
+    """One slope per head, a geometric sequence that ends at 2⁻⁸ (Press et al. 2021): (H,).
 
-    8 heads: 1/2, 1/4, …, 1/256. If H is no power of two: the slopes of the power below, filled
+    8 heads: 1/2, 1/4, …, 1/256. If H is not a power of two: the slopes of the power below, filled
     up with every other slope of the power above, as in the authors' code.
     """
     if heads < 1:

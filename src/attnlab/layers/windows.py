@@ -4,7 +4,7 @@
     partition(x, M)   (B, W, M·M, E)        W = R/M · C/M windows, each a short sequence of its own
     reverse(w, R, C)  (B, R, C, E)          and back
 
-Every other block rolls the picture first, so that its windows lie across the borders of the last
+Every other block rolls the picture first, so that its windows straddle the borders of the last
 ones. Then some windows hold cells from opposite edges: `masks.shifted_window` keeps those apart.
 
 B batch, R rows, C columns, M window side, W windows, E model width, H heads.
@@ -62,7 +62,7 @@ def pad_to(x: Tensor, multiple: int) -> Tensor:
 def relative_index(window: int, table: int | None = None) -> Tensor:
     """Which entry of the table belongs to query i and key j: (M·M, M·M).
 
-    Two cells of a window lie −(M−1) … M−1 rows apart, and as many columns: (2M−1)² offsets. The
+    Two cells of a window are −(M−1) … M−1 rows apart, and as many columns: (2M−1)² offsets. The
     offset (0, 0) has the entry in the middle. `table` is the window that the table was made for, if
     a larger one.
     """
@@ -97,7 +97,7 @@ class RelativeBias(nn.Module):
         smaller = window is not None and window != self.window
         index = relative_index(window, self.window) if smaller and window else self.index
         index = index.to(self.table.device)
-        # Heads first, as the scores lie: what is added to them is then read in one go.
+        # Heads first, as in the scores: what is added to them is then read in one go.
         return self.table.T.index_select(1, index.flatten()).unflatten(1, index.shape)
 
 
@@ -135,7 +135,7 @@ class WindowAttention(nn.Module):
 class _Move(torch.autograd.Function):
     """Tokens (B, L, E) in another order: one copy, where a roll and a cut would make three.
 
-    The gradient goes the way back.
+    The gradient takes the reverse order.
     """
 
     @staticmethod
@@ -153,7 +153,7 @@ class _Move(torch.autograd.Function):
 @lru_cache(maxsize=64)
 @torch.inference_mode(False)
 def _ways(rows: int, columns: int, window: int, by: int, device: str) -> tuple[Tensor, Tensor]:
-    """Where each token of `partition(shift(x, by), window)` comes from, and the way back."""
+    """Where each token of `partition(shift(x, by), window)` comes from, and the inverse."""
     number = torch.arange(rows * columns, device=device).view(1, rows, columns, 1)
     there = partition(shift(number, by), window).flatten()
     return there, there.argsort()

@@ -1,6 +1,6 @@
 """Whole models, each a recipe over `layers`: recurrent, with attention, Transformers.
 
-    recurrent  seq2seq  captioning             cells by hand; translators; one with eyes
+    recurrent  seq2seq  captioning             cells by hand; translators; one that sees
     transformer  families  attention_only      encoder and decoder; one stack; no networks
     vit  dino  swin                            pictures
     modern  llama  stories                     Transformer++ and its switches; a published Llama

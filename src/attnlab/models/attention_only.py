@@ -17,7 +17,7 @@ from attnlab.record import seen, stack
 
 
 class AttentionOnly(nn.Module):
-    """x ← x + Attention(LayerNorm(x)), some layers of it, causal, with rotary positions."""
+    """x ← x + Attention(LayerNorm(x)), in several layers, causal, with rotary positions."""
 
     def __init__(self, words: int, *, layers: int, width: int = 64, heads: int = 4) -> None:
         super().__init__()
@@ -43,5 +43,5 @@ class AttentionOnly(nn.Module):
         return F.cross_entropy(self(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
     def maps(self, tokens: Tensor) -> Tensor:
-        """What every head weighs: (layers, B, H, L, L)"""
+        """The weights of every head: (layers, B, H, L, L)"""
         return stack(seen(self, tokens)).transpose(0, 1)

@@ -20,7 +20,7 @@ SEGMENTS = 2  # a sentence, and the one it is compared with
 
 
 class Bert(nn.Module):
-    """Word numbers (B, L), padded with 0 -> a vector for every token that knows both its sides."""
+    """Word ids (B, L), padded with 0 -> a vector for every token, in the light of both sides."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -49,6 +49,6 @@ class Bert(nn.Module):
 
 
 def real(numbers: Tensor) -> Tensor | None:
-    """Which keys are no padding, (B, 1, 1, L); None when nothing is padded."""
+    """Which keys are not padding, (B, 1, 1, L); None when nothing is padded."""
     mask = masks.real(numbers, PAD).dense(numbers.device)
     return None if masks.surely(mask) else mask

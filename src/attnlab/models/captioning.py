@@ -1,10 +1,10 @@
-"""Show, Attend and Tell: say what is in a picture, and look at it anew for every word.
+"""Show, Attend and Tell: say what is in a picture, attending to it afresh for every word.
 
     picture -> small CNN -> a grid of cells, each a vector                     the annotations
     words   -> the decoder of `seq2seq.py`, unchanged: a GRU with additive attention
 
 The translator of `seq2seq.py` reads words; this one reads the cells of a grid (Xu et al. 2015).
-Only the encoder is new. B batch, G cells a side, S = G·G cells, H hidden width.
+Only the encoder is new. B batch, G cells per side, S = G·G cells, H hidden width.
 
 Where we leave the paper: its CNN is a large one, trained on photographs; ours is small, trained
 here, and each cell sees little more than itself (`receptive_field`), so that a weight on a cell
@@ -27,11 +27,11 @@ from attnlab.data.scenes import Box, Scene
 from attnlab.data.sequences import BOS, EOS, SPECIAL, Batch, Vocabulary, stack
 from attnlab.models import seq2seq
 
-# Kernel, stride and channels of each layer; after the last one there is one pixel a cell. Kernels
+# Kernel, stride and channels of each layer; after the last one there is one pixel per cell. Kernels
 # reach over their stride by the same number of pixels on both sides: a cell sees around its middle.
 LAYERS = ((4, 2, 16), (4, 2, 40), (3, 3, 96))
-GRID = 8  # cells a side: 96 pixels / (2 · 2 · 3)
-CELL = scenes.SIZE // GRID  # pixels a side
+GRID = 8  # cells per side: 96 pixels / (2 · 2 · 3)
+CELL = scenes.SIZE // GRID  # pixels per side
 LONGEST = 12  # words; the grammar says 9 at most
 
 
@@ -51,7 +51,7 @@ class Config(seq2seq.Config):
 
 
 class GridEncoder(nn.Module):
-    """Convolutions, then two numbers more for every cell: what is here, and where here is.
+    """Convolutions, then two more numbers for every cell: what is here, and where here is.
 
     Row and column as plain numbers, as Liu et al. 2018 (CoordConv): a convolution cannot tell
     where it is, and "above" is about nothing else.
@@ -99,7 +99,7 @@ class Captioner(seq2seq.Seq2Seq):
 
 
 def receptive_field() -> int:
-    """Pixels a side that one cell can see: a layer adds (kernel − 1) · the strides before it."""
+    """Pixels per side that one cell can see: a layer adds (kernel − 1) · the strides before it."""
     sees, step = 1, 1
     for kernel, stride, _ in LAYERS:
         sees += (kernel - 1) * step
@@ -142,7 +142,7 @@ class Telling:
 
     words: tuple[str, ...]
     probability: float  # of the whole caption, the end mark included
-    looks: Tensor  # (words + 1, G, G): α as a grid; the last look is before the end mark
+    looks: Tensor  # (words + 1, G, G): α as a grid; the last map is before the end mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ class Pointing:
 
 @dataclass(frozen=True)
 class Teller(Carried, what="captioner", needs=("words",)):
-    """A captioner to hand around: the model with its words.
+    """A captioner to pass on: the model with its words.
 
     teller = Teller.shipped()
     teller.tell([scene.picture])[0].words
@@ -178,7 +178,7 @@ class Teller(Carried, what="captioner", needs=("words",)):
         return told
 
     def _look_back(self, source: Tensor, said: list[list[int]]) -> list[Telling]:
-        """Read the captions that were said once more, to see the looks and the probabilities."""
+        """Read the captions that were said once more, to see the weights and the probabilities."""
         batch = _batch(source, said)
         log_p = log_softmax(self.model(batch))  # (B, T, V)
         chosen = log_p.gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)  # (B, T)
@@ -193,7 +193,7 @@ class Teller(Carried, what="captioner", needs=("words",)):
         ]
 
     def looks(self, some: Sequence[Scene]) -> list[Tensor]:
-        """Where it looks while the right caption is read: (words + 1, G, G) for each scene."""
+        """The weights while the right caption is read: (words + 1, G, G) for each scene."""
         grids = self._grids(seq2seq.alignments(self.model, collate(some, self.words)))
         return [grids[i, : len(scene.caption) + 1] for i, scene in enumerate(some)]
 
@@ -223,7 +223,7 @@ class Teller(Carried, what="captioner", needs=("words",)):
         )
 
     def mistakes(self, some: Sequence[Scene], count: int) -> list[tuple[Scene, Telling]]:
-        """The wrong captions that it was surest of, the surest first: a rule, not a choice."""
+        """The wrong captions it was surest of, surest first: picked by rule, not by hand."""
         told = self.tell([scene.picture for scene in some])
         wrong = [(s, t) for s, t in zip(some, told, strict=True) if t.words != s.caption]
         return sorted(wrong, key=lambda pair: -pair[1].probability)[:count]

@@ -22,14 +22,14 @@ from attnlab.models.transformer import Config, Embedding, Encoder, cross_entropy
 
 
 class Past(NamedTuple):
-    """The keys and values of the tokens so far, one pair a block."""
+    """The keys and values of the tokens so far, one pair per block."""
 
     rows: Tensor  # (B,): says how many texts there are, also before the first token
     past: tuple[KeysValues, ...] = ()
 
 
 class Continuing:
-    """What `decoding.py` asks of a model that goes on with a text: whoever can `read` has it."""
+    """What `decoding.py` asks of a model that continues a text: whoever can `read` has it."""
 
     def read(self, tokens: Tensor, state: Past) -> tuple[Tensor, Past]:
         """New tokens (B, L) after the cached ones -> their logits (B, L, V), and the new state."""
@@ -114,7 +114,7 @@ class EncoderOnly(OneStack):
     """Reads a whole text at once: `encode` gives vectors to build on, `loss` fills holes."""
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """(B, L), padded with 0 -> a vector for every token that knows both its sides (B, L, E)."""
+        """(B, L), padded with 0 -> a vector per token, in the light of both sides (B, L, E)."""
         return self.stack(self.embedding(tokens), mask=masks.real(tokens, PAD).dense(tokens.device))
 
     def forward(self, tokens: Tensor) -> Tensor:

@@ -4,9 +4,9 @@
     model.load_state_dict(from_llama(their_state_dict, config))
 
 **RoPE has two layouts.** The paper, llama2.c and `layers.Rope` turn neighbours (0, 1), (2, 3), …;
-`transformers` turns i with i + D/2. The rotation is the same after W_q's and W_k's rows are put
-into another order, so weights must be converted once when they change house. Forget it and the
-first words look right, because near the beginning all angles are small.
+`transformers` turns i with i + D/2. The rotation is the same after the rows of W_q and W_k are
+reordered, so weights must be converted once when they move from one to the other. Forget it and
+the first words look right, because near the beginning all angles are small.
 
 E model width, H heads, D head width.
 """

@@ -55,10 +55,10 @@ SWITCHES: dict[str, Switch] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Sizes first, then the ten switches; as it stands, everything is as in 2017.
+    """Sizes first, then the ten switches; by default, everything is as in 2017.
 
-    One honest footnote: the paper of 2017 already tied its embeddings (§3.4). The list counts
-    tying as an upgrade, and so do we.
+    A footnote: the paper of 2017 already tied its embeddings (§3.4). The list counts tying as an
+    upgrade, and so do we.
     """
 
     words: int
@@ -89,7 +89,7 @@ class Config:
         return cls(**{"bias": False, **sizes}).switch(*SWITCHES)
 
     def switch(self, *names: str) -> "Config":
-        """The named upgrades thrown the other way: from 2017 to today, or back."""
+        """The named switches thrown the other way: from 2017 to today, or back."""
         changes = {}
         for name in names:
             if name not in SWITCHES:

@@ -1,7 +1,7 @@
 """Recurrent cells by hand: h_t = f(h_{t-1}, x_t). Equal to torch's cells on the same weights.
 
 B batch, T time, I input width, H hidden width. The weights have torch's names, shapes and order
-of gates, so `cell.load_state_dict(nn.GRUCell(I, H).state_dict())` works, and so does the other way.
+of gates, so `cell.load_state_dict(nn.GRUCell(I, H).state_dict())` works, and vice versa.
 """
 
 import math
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 class Cell(nn.Module):
     """Two linear maps, of the input and of the last state; each cell mixes their `gates` blocks
-    in its way.
+    in its own way.
     """
 
     gates: int
@@ -76,7 +76,7 @@ class GRUCell(Cell):
     n    = tanh(W x + r ⊙ (U h))             the candidate
     h'   = (1 − z) ⊙ n + z ⊙ h
 
-    The reset acts on U h, as in torch and cuDNN; the paper lets it act on h itself.
+    The reset acts on U h, as in torch and cuDNN; in the paper it acts on h itself.
     """
 
     gates = 3
@@ -121,8 +121,8 @@ def unroll_lstm(
 def gradient_over_distance(cell: RNNCell | LSTMCell | GRUCell, x: Tensor) -> Tensor:
     """How much the last state still feels each input: mean ‖∂h_T/∂x_t‖ over the batch, (T,).
 
-    The last state is asked as one random direction; entry t is the norm of the gradient at input
-    t. The curve falls to the left where gradients vanish.
+    The last state is read along one random direction; entry t is the norm of its gradient at
+    input t. The curve falls to the left where gradients vanish.
     """
     x = x.detach().requires_grad_()
     states = unroll_lstm(cell, x)[0] if isinstance(cell, LSTMCell) else unroll(cell, x)

@@ -70,8 +70,8 @@ class State(NamedTuple):
 
 
 class Encoder(nn.Module):
-    """A GRU that reads forwards and another that reads backwards: h_i knows both sides of word
-    i.
+    """A GRU that reads forwards and another that reads backwards: h_i knows both sides of
+    word i.
     """
 
     def __init__(self, config: Config) -> None:
@@ -145,7 +145,7 @@ class Seq2Seq(nn.Module):
     """
 
     def __init__(self, config: Config, encoder: nn.Module | None = None) -> None:
-        """`encoder`: a reader of something else than words, such as pictures."""
+        """`encoder`: a reader of something other than words, such as pictures."""
         super().__init__()
         self.config = config
         width = config.hidden
@@ -211,8 +211,8 @@ class Seq2Seq(nn.Module):
 
 
 def alignments(model: Seq2Seq, batch: Batch) -> Tensor:
-    """The weights α when the right target is read: (B, T, S). Row t is the look before word t is
-    said.
+    """The weights α when the right target is read: (B, T, S). Row t holds the weights before
+    word t is said.
     """
     if model.config.kind == "none":
         raise ValueError("this translator has a fixed context and no attention: it aligns nothing.")
@@ -220,5 +220,5 @@ def alignments(model: Seq2Seq, batch: Batch) -> Tensor:
 
 
 def joined(looks: Tensor | list[Tensor]) -> Tensor:
-    """Recorded looks as (B, T, S): from (B, 1, T, S), or from T times (B, 1, 1, S)."""
+    """Recorded weights as (B, T, S): from (B, 1, T, S), or from T times (B, 1, 1, S)."""
     return (torch.cat(looks, dim=2) if isinstance(looks, list) else looks).squeeze(1)

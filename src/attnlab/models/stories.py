@@ -5,7 +5,7 @@
     weights = open_weights()                          # the same numbers as plain tensors
 
 15.2 M weights, 6 layers of 6 heads, trained by Andrej Karpathy on TinyStories (Eldan and Li 2023).
-The course carries it in int8; `training/stories15m.py` made the file, and proved there that the
+The course carries it in int8; `training/stories15m.py` made the file, and checked that the
 float weights tell the same stories here and in `transformers`.
 """
 
@@ -45,7 +45,7 @@ class Storyteller:
         top_p: float | None = None,
         seed: int = 0,
     ) -> list[int]:
-        """The numbers that follow. Temperature 0 always takes the likeliest."""
+        """The ids that follow. Temperature 0 always takes the likeliest."""
         numbers = self.numbers(opening)
         longest = LONGEST - numbers.shape[1]
         if longest < 1:

@@ -1,7 +1,7 @@
 """Swin (Liu et al. 2021): windows inside, and from stage to stage fewer and wider tokens.
 
     patches 4 × 4        (B, R, C, E)              many small tokens
-    stage 1 … 4          blocks, windows plain and shifted in turn
+    stage 1 … 4          blocks, plain and shifted windows in turn
     merging in between   (B, R/2, C/2, 2E)         four neighbours become one token
 
 An isotropic ViT keeps one grid from the first block to the last; here the grid shrinks as the
@@ -75,7 +75,7 @@ def four_neighbours(x: Tensor) -> Tensor:
     In the published order: column by column, top before bottom. Odd pictures are padded.
     """
     x = pad_to(x, 2).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))  # (B, R/2, 2, C/2, 2, E)
-    return x.permute(0, 1, 3, 4, 2, 5).flatten(3)  # the column inside of a square, then the row
+    return x.permute(0, 1, 3, 4, 2, 5).flatten(3)  # the column inside a square, then the row
 
 
 class Merge(nn.Module):
@@ -114,11 +114,11 @@ class Swin(nn.Module):
         last = config.width << (len(config.depths) - 1)
         self.norm = LayerNorm(last)
         self.head = nn.Linear(last, config.classes)
-        # Published: 0.02 at every width. Small models then lose their first minute to waking up.
+        # Published: 0.02 at every width. Small models then waste their first minute.
         self.apply(equally_loud)
 
     def features(self, pictures: Tensor) -> list[Tensor]:
-        """What each stage says, before merging: (B, R, C, E), (B, R/2, C/2, 2E), …"""
+        """What each stage gives, before merging: (B, R, C, E), (B, R/2, C/2, 2E), …"""
         x = self.embed(pictures)
         seen = []
         for k, stage in enumerate(self.stages):

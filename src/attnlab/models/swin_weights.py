@@ -58,7 +58,7 @@ def translate(published: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def published_swin_t(folder: Path | None = None) -> Swin:
     """The authors' Swin-T, trained on ImageNet-1K; its file is kept in `folder`.
 
-    Nobody publishes a sha256: that of the first download is noted and compared with ever after.
+    Nobody publishes a sha256: that of the first download is noted and compared with from then on.
     """
     path = (folder or cache_folder()) / ADDRESS.rsplit("/", 1)[1]
     otherwise = "connect to the Internet and run this again, or go on without it"

@@ -51,7 +51,7 @@ class Config:
     eps: float = EPS  # of the LayerNorms
     dropout: float = 0.0
     word_dropout: float = 0.0  # in training, this share of the words y_{t-1} is not read
-    alignment_head: Sequence[int] = (-1, 0)  # layer and head whose looks are taken for links
+    alignment_head: Sequence[int] = (-1, 0)  # layer and head whose weights are taken as links
 
     def __post_init__(self) -> None:
         if self.norm not in NORMS:
@@ -88,7 +88,7 @@ class Embedding(nn.Module):
         x = self.words(numbers) * math.sqrt(self.words.embedding_dim)  # (B, L, E)
         if self.kind == "sinusoidal":
             end = offset + numbers.shape[1]
-            if end > len(self.waves):  # waves go on for ever
+            if end > len(self.waves):  # waves go on forever
                 self.waves = sinusoidal(2 * end, x.shape[-1]).to(self.waves)
             x = x + self.waves[offset:end]
         elif self.kind == "learned":
@@ -97,7 +97,7 @@ class Embedding(nn.Module):
 
 
 class Encoder(nn.Module):
-    """N blocks that look around; with `causal`, N blocks that look back."""
+    """N blocks of self-attention; with `causal`, each token attends only backwards."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """N blocks that look back, and at what the encoder left."""
+    """N blocks that attend backwards, and to the encoder's output."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -149,9 +149,9 @@ class Decoder(nn.Module):
 class State(NamedTuple):
     """All that a step needs; the batch is the first axis, so rows can be picked and repeated."""
 
-    memory: tuple[KeysValues, ...]  # of the source: one pair a block
+    memory: tuple[KeysValues, ...]  # of the source: one pair per block
     real: Tensor | None  # (B, 1, 1, S), bool: not padding; None when nothing is padded
-    past: tuple[KeysValues, ...] = ()  # of the words said so far: one pair a block
+    past: tuple[KeysValues, ...] = ()  # of the words said so far: one pair per block
 
 
 class Transformer(nn.Module):
@@ -172,7 +172,7 @@ class Transformer(nn.Module):
         state = self.start(batch.source, batch.source_lengths)
         read = forget(batch.target_in, self.config.word_dropout if self.training else 0.0)
         x = self.target(read)
-        # Padding stands at the end: the causal mask already hides it from every real word.
+        # Padding is at the end: the causal mask already hides it from every real word.
         return self.generate(self.decoder(x, state.memory, memory_mask=state.real))
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Tensor:
@@ -201,7 +201,7 @@ class Transformer(nn.Module):
 
 
 def options(config: Config) -> dict:
-    """What a block wants to know."""
+    """What a block needs to know."""
     return {
         "width": config.width,
         "heads": config.heads,
@@ -255,11 +255,11 @@ def check_numbers(numbers: Tensor, words: int) -> None:
 
 
 def cross_maps(model: Transformer, batch: Batch) -> Tensor:
-    """Where each decoder head looks when the right target is read: (B, layers, H, T, S)."""
+    """The weights of each decoder head when the right target is read: (B, layers, H, T, S)."""
     return stack(seen(model, batch, "decoder.layers.*.cross_attention"))
 
 
 def alignments(model: Transformer, batch: Batch) -> Tensor:
-    """The looks of `config.alignment_head`: (B, T, S), row t before word t is said."""
+    """The weights of `config.alignment_head`: (B, T, S), row t before word t is said."""
     layer, head = model.config.alignment_head
     return cross_maps(model, batch)[:, layer, head]

@@ -54,7 +54,7 @@ class Config:
 
     @property
     def skip(self) -> int:
-        """Tokens before the patches: drop so many before a map becomes a picture."""
+        """Tokens before the patches: drop that many before a map becomes a picture."""
         return int(self.cls) + self.registers
 
 
@@ -84,7 +84,7 @@ class Block(nn.Module):
         self.dropout = config.dropout
 
     def forward(self, x: Tensor, bias: Tensor | None = None, only_cls: bool = False) -> Tensor:
-        """(B, L, E) -> (B, L, E). With `only_cls` [CLS] looks at all, and it alone: (B, 1, E)."""
+        """(B, L, E) -> (B, L, E). With `only_cls` only [CLS] attends, to all: (B, 1, E)."""
         seen = self.norm_1(x)
         if only_cls:
             bias = None if bias is None else bias[:, :1]  # (H, 1, L)
@@ -182,8 +182,8 @@ def grid(values: Tensor, model: ViT, images: Tensor) -> Tensor:
 
 
 def equally_loud(module: nn.Module) -> None:
-    """A layer begins as published for width 768, a truncated normal of 0.02, and as loud at any
-    other width.
+    """A layer begins as published for width 768, a truncated normal of 0.02, and equally loud at
+    any other width.
     """
     if isinstance(module, nn.Linear | nn.Conv2d):
         inputs = module.weight[0].numel()

@@ -101,7 +101,7 @@ def fetch(name: str, folder: Path | None = None) -> ViT:
     """A published model, ready to look into; its file is kept in `folder` (~/.cache/attnlab).
 
     Where nobody publishes a sha256, that of the first download is noted beside the file, and the
-    file is compared with it ever after.
+    file is compared with it from then on.
     """
     if name not in PUBLISHED:
         raise KeyError(f"{name!r} is not known here: choose one of {', '.join(PUBLISHED)}.")

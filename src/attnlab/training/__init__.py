@@ -1,4 +1,4 @@
-"""Training: the loop, the way down, and what one can watch while it runs.
+"""Training: the loop, the way down, and what you can watch while it runs.
 
     history  schedules  descent      how far, at which rate, by which steps
     live_loss  listeners             what watches a training, and may end it

@@ -10,7 +10,7 @@
     pilot.model, pilot.history                           # of the last training
 
 The cell trains the default once; then the cockpit is yours. Stop (or ■) ends a training and keeps
-the model as it is then. It needs a kernel; on a static page stands the run that the cell made.
+the model as it is then. It needs a kernel; a static page shows the run that the cell made.
 """
 
 import html
@@ -28,7 +28,7 @@ from attnlab.training.listeners import Listener
 from attnlab.training.live_loss import in_notebook, loss_picture
 from attnlab.training.schedules import Schedule, cosine
 
-EVERY = 5  # samples a training, at most
+EVERY = 5  # samples per training, at most
 
 
 class Pilot(Listener):
@@ -114,11 +114,11 @@ class Cockpit:
         self.thread.start()
 
     def stop(self) -> None:
-        """End the training after its present step. The model stays as it is then."""
+        """End the training after its current step. The model stays as it is then."""
         self.stopping.set()
 
     def wait(self) -> "Cockpit":
-        """Until a training that was started is over."""
+        """Wait until a training that was started is over."""
         if self.thread:
             self.thread.join()
         return self

@@ -1,4 +1,4 @@
-"""What the families are trained on: plain text, spoiled in a way that teaches.
+"""What the families are trained on: plain text, corrupted in a way that teaches.
 
     masked(tokens, mark, words)   BERT: 15 % are asked for; 80 % of those hidden, 10 % replaced by a
                                   random word, 10 % left as they are (Devlin et al. 2019, §3.1)
@@ -21,7 +21,7 @@ from attnlab.models.families import Hidden
 
 SENTINELS = ("<X>", "<Y>", "<Z>", "<W>", "<V>", "<U>")
 FAMILIES = ("GPT", "BERT", "T5")
-SPECIAL = 4  # numbers 0…3 are marks in every vocabulary of the course
+SPECIAL = 4  # ids 0…3 are marks in every vocabulary of the course
 
 
 def masked(

@@ -15,7 +15,7 @@ PER_PARAMETER = 20  # tokens: the rule of thumb that Hoffmann et al. (2022) left
 class Device:
     """One chip: the peak its maker states for 16-bit matrix products, and its memory."""
 
-    flops: float  # a second
+    flops: float  # per second
     memory: float  # bytes
 
 
@@ -57,5 +57,5 @@ def best_size(flops: float) -> float:
 
 
 def published_loss(parameters: float, tokens: float) -> float:
-    """Nats a token on web text, by Hoffmann et al. (2022), equation 10."""
+    """Nats per token on web text, by Hoffmann et al. (2022), equation 10."""
     return 1.69 + 406.4 / parameters**0.34 + 410.7 / tokens**0.28

@@ -37,7 +37,7 @@ def uneven(alpha: Tensor, batch: Batch, wanted: Tensor | float = 1.0) -> Tensor:
 
 
 class Fertility:
-    """The weight each word of a vocabulary should receive: the mean of what it got lately.
+    """The weight each word of a vocabulary should receive: the mean of what it received recently.
 
     `keep` of the past is kept at every batch. Every word starts at 1, as if it had been seen
     five times.

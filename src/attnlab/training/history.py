@@ -23,7 +23,7 @@ class History:
     """
 
     budget: Budget
-    losses: list[float] = field(default_factory=list)  # one a step
+    losses: list[float] = field(default_factory=list)  # one per step
     scores: list[dict[str, float]] = field(default_factory=list)  # each with "step" and "seconds"
     seconds: float = 0.0  # CPU time of the steps alone
     stopped: str = ""
@@ -35,7 +35,7 @@ class History:
     @property
     def done(self) -> float:
         """How much of the budget is spent, 0…1: of the steps or the seconds, whichever is further
-        on.
+        along.
         """
         shares = [self.steps / self.budget.steps] if self.budget.steps else []
         shares += [self.seconds / self.budget.seconds] if self.budget.seconds else []

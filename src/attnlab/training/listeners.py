@@ -1,4 +1,4 @@
-"""What one can watch while a model trains, and what can end it: listeners of `fit`.
+"""What you can watch while a model trains, and what can end it: listeners of `fit`.
 
     fit(model, batches, seconds=60, listeners=(Progress(), Curve()))
     fit(model, batches, steps=2000, listeners=(Evaluate(scores, stop=lambda s: s["bleu"] >= 97),))
@@ -19,7 +19,7 @@ from attnlab.training.live_loss import LiveLoss
 
 
 class Listener:
-    """Is told of a training. One listener may hear several, one after the other."""
+    """Is told about a training. One listener may hear several, one after the other."""
 
     def start(self) -> None:
         """Before the first step."""

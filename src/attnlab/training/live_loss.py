@@ -1,4 +1,4 @@
-"""The loss, drawn while it falls: a figure that is replaced about once a second, or more seldom
+"""The loss, drawn while it falls: a figure that is replaced about once a second, or less often
 where drawing is slow.
 """
 
@@ -12,7 +12,7 @@ CAPTION = "Thin: every batch. Thick: the running mean. Is it still falling at th
 
 
 class LiveLoss:
-    """`update` is cheap and may be called at every step. Outside of a notebook it does nothing."""
+    """`update` is cheap and may be called at every step. Outside a notebook it does nothing."""
 
     def __init__(self, seconds: float = 1.0) -> None:
         self.seconds = seconds

@@ -2,7 +2,7 @@
 
     Adam     each weight has its own step: g's running mean over the root of g²'s running mean
     AdamW    the same, and weights shrink apart from the gradient (Loshchilov and Hutter 2019)
-    SOAP     the same, along axes in which a matrix' gradients hang together least
+    SOAP     the same, along axes in which a matrix's gradients are least correlated
              (Vyas et al. 2024)
 
 `make("soap", model, lr=3e-3)` builds one. They are written to be read; `torch.optim.AdamW` takes
@@ -65,8 +65,8 @@ class SOAP(torch.optim.Optimizer):
     """Adam in the eigenbasis of Shampoo's statistics (Vyas et al. 2024, algorithm 3).
 
     For a matrix W (n, m) with gradient G, the running means of G Gᵀ (n, n) and Gᵀ G (m, m) have
-    eigenvectors Q_L and Q_R. Adam's second moment is kept for Q_Lᵀ G Q_R, where its entries hang
-    together least. Every `every` steps the bases are renewed by one power iteration and a QR.
+    eigenvectors Q_L and Q_R. Adam's second moment is kept for Q_Lᵀ G Q_R, where its entries are
+    least correlated. Every `every` steps the bases are updated by one power iteration and a QR.
     Vectors get plain Adam. As in the authors' code, the first gradient only sets up the bases.
     A side longer than `longest` keeps its own axes: its basis would be too large.
     """

@@ -81,7 +81,7 @@ def rank() -> int:
 
 
 def batch_at(plan: Plan, step: int) -> list[Tensor]:
-    """This process' share of a step's batch, in `accumulate` parts: (rows, length + 1) each."""
+    """This process's share of a step's batch, in `accumulate` parts: (rows, length + 1) each."""
     rows = next(
         shakespeare.windows(length=plan.length, size=plan.batch, seed=plan.seed * 1_000_003 + step)
     )

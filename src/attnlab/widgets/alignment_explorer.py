@@ -1,4 +1,4 @@
-"""Alignments to explore: where does each target word look, and where should it?"""
+"""Alignments to explore: what does each target word attend to, and what should it?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # torch comes with the first figure that computes with it
 
 END = "(end)"  # stands for the end mark, which has a row and a column as well
 SMALLEST = 1e-30  # what a weight that rounded to 0 counts as, when its logarithm is taken
-MOST = 60  # words a side; beyond that the words cannot be read
+MOST = 60  # words per side; beyond that the words cannot be read
 
 
 class AlignmentExplorer(LiveFigure):
@@ -33,7 +33,7 @@ class AlignmentExplorer(LiveFigure):
 
     `weights` gives, for each name in the switch (a score function, say), one array for each pair:
     (target words + 1, source words + 1), the end marks last. `aer` is the error rate of each on a
-    whole corpus; the error rate of the sentence in sight is counted in the browser. So is the
+    whole corpus; the error rate of the sentence shown is counted in the browser. So is the
     temperature: it acts on log α, which is the score up to a constant.
     """
 
@@ -105,7 +105,7 @@ class AlignmentExplorer(LiveFigure):
 
 
 def _log(name: str, pairs: Sequence[Pair], given: Sequence[Any]) -> np.ndarray:
-    """The logarithms of all weights of one name, flat, after a look at shapes and signs."""
+    """The logarithms of all weights of one name, flat, after a check of shapes and signs."""
     if len(given) != len(pairs):
         raise FigureError(
             f"{name!r} has weights for {len(given)} pairs, but there are {len(pairs)}: one each."

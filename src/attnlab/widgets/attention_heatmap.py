@@ -23,7 +23,7 @@ from attnlab.widgets.base import (
 from attnlab.widgets.traits import pack, unpack
 
 PRESETS = ("none", "causal", "padding", "window")
-MOST = 256  # tokens a side; beyond that a cell is smaller than a pixel
+MOST = 256  # tokens per side; beyond that a cell is smaller than a pixel
 
 
 class Masks(traitlets.TraitType):
@@ -71,7 +71,7 @@ class AttentionHeatmap(LiveFigure):
     Maps of several layers become heads called 0.0, 0.1, …: layer, then head.
     With weights the temperature acts on their logarithms; rows are divided by their sum.
     `masks` adds masks of your own to the presets none, causal, padding (the last `padding` keys)
-    and window (`radius` places each side). The reader may block cells one by one: then
+    and window (`radius` positions each side). The reader may block cells one by one: then
     `edited` holds the whole mask as drawn, else None; `allowed` is the mask in force.
     """
 

@@ -48,7 +48,7 @@ class BeamTree(LiveFigure):
     parents = List(Int()).tag(sync=True)
     log_probabilities = List(Float()).tag(sync=True)
     ended = List(Bool()).tag(sync=True)
-    longest = Int(0).tag(sync=True)  # words in a sentence, the end mark counted
+    longest = Int(0).tag(sync=True)  # words in a sentence, including the end mark
     widest = Int(5).tag(sync=True)
     width = Int(2).tag(sync=True)
     length_penalty = Float(0.0).tag(sync=True)
@@ -75,7 +75,7 @@ class BeamTree(LiveFigure):
             longest=max(depths),
             widest=widest,
             **{
-                "alt": "A tree of unfinished sentences that grows to the right, one word a step. "
+                "alt": "A tree of unfinished sentences that grows to the right, one word per step. "
                 "The likeliest ones are kept, the others dropped. Sliders change how many are "
                 "kept and how length counts; below, the finished sentences by score.",
                 **traits,
@@ -173,7 +173,7 @@ class _Tree:
         self.words = vocabulary.words
         self.nodes = [Node(0, "", 0.0)]
         self.totals = [0.0]  # log p of the words up to each node
-        self.below: dict[tuple[int, int], int] = {}  # node and number of a word -> the node after
+        self.below: dict[tuple[int, int], int] = {}  # node and id of a word -> the node after
 
     def grow(self, width: int) -> Callable[[BeamStep], None]:
         """To watch one search with: it adds the nodes that are new."""
@@ -183,7 +183,7 @@ class _Tree:
             if step.seen is not None:
                 for parent, token, total in _rows(step.seen):
                     self._add(beams[parent], token, total)
-            # A place that is empty holds no node; it starts anew, and is empty for ever.
+            # An empty slot holds no node; it starts afresh, and stays empty forever.
             beams[:] = [self.below.get((beams[p], token), 0) for p, token, _ in _rows(step)]
 
         return watch
@@ -200,14 +200,14 @@ class _Tree:
 
 
 def _rows(step: BeamStep) -> Iterator[tuple[int, int, float]]:
-    """Parent, word and log p of each place, for the first sentence."""
+    """Parent, word and log p of each slot, for the first sentence."""
     return zip(step.parents[0], step.tokens[0], step.log_probabilities[0], strict=True)
 
 
 def _check(nodes: Sequence[Node]) -> None:
     if not isinstance(nodes, Sequence) or not all(isinstance(node, Node) for node in nodes):
         raise FigureError(
-            "nodes is no list of Nodes: give one, or use BeamTree.from_table or from_model."
+            "nodes is not a list of Nodes: give one, or use BeamTree.from_table or from_model."
         )
     if len(nodes) < 2:
         raise FigureError(f"the tree has {len(nodes)} nodes: give a begin mark and some words.")

@@ -41,7 +41,7 @@ def _letter(sign: str) -> bool:
 
 
 def sent(name: str, translator: Any, store: str) -> dict[str, Any]:
-    """A translator as it travels to the page, or say why it cannot."""
+    """A translator as it is sent to the page, or say why it cannot be."""
     from attnlab.models.seq2seq import Seq2Seq
     from attnlab.translator import Translator
 
@@ -71,10 +71,10 @@ class BrowserTranslator(OneByOne):
     BrowserTranslator(fixed=fixed_context)               # only one of the two: nothing to switch
 
     Both run in the browser. `attention` switches between them; `shown` is how many French words
-    are visible, the end mark included, and −1 is all; `speed` is words a second; `temperature` is
-    that of the weights, and the page translates anew with it. A sentence of `examples` is compared
-    with its reference. `trained` is the longest sentence of the training,
-    to be said when the reader goes beyond. Models are sent in int8, as they are shipped;
+    are visible, the end mark included, and −1 is all; `speed` is words per second; `temperature` is
+    that of the weights, and the page translates again with it. A sentence of `examples` is compared
+    with its reference. `trained` is the longest sentence in training,
+    mentioned when the reader goes beyond it. Models are sent in int8, as they are shipped;
     `store="float32"` sends one that was trained in the notebook without rounding.
     """
 

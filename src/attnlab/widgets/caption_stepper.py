@@ -1,4 +1,4 @@
-"""A captioner at work: step through its words and see where on the picture it looks."""
+"""A captioner at work: step through its words and see which parts of the picture it attends to."""
 
 import base64
 import io
@@ -25,7 +25,7 @@ class CaptionStepper(LiveFigure):
                 "picture": picture,                    # (height, width, 3), uint8
                 "words": ["a", "cat", "on", "sand"],   # what was said
                 "weights": weights,                    # (words, G, G): where it looked
-                "boxes": {1: [(0, 10, 30, 40)]},       # place of a word -> its objects, in pixels
+                "boxes": {1: [(0, 10, 30, 40)]},       # index of a word -> its objects, in pixels
                 "right": ["a", "cat", "on", "sand"],   # the right caption (if known)
             },
         ]
@@ -98,7 +98,7 @@ class CaptionStepper(LiveFigure):
 
 
 def _boxes_of_said(scene: Any, words: Sequence[str]) -> dict[int, Any]:
-    """Boxes belong to places of the right caption; of another one only to where both agree."""
+    """Boxes belong to words of the right caption; in another caption, only where both agree."""
     alike = len(words) == len(scene.caption)
     return {
         place: boxes

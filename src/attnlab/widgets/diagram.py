@@ -60,14 +60,14 @@ class Diagram(LiveFigure):
     The drawing exists twice, wide for a desk and a slide, tall for a phone. By itself the tall one
     exchanges columns and rows, where that makes it narrower; `tall={"norm": (0, 1), …}` gives its
     places instead (a part that is not named keeps its place). An arrow with `via=("above", "left")`
-    goes round above in the wide one, left in the tall one. `gap` is the least distance of columns
-    and of rows; words are 16 units high, and a slide holds about 810 × 400 units at 24 pixels.
+    goes round above in the wide one, left in the tall one. `gap` is the least distance between
+    columns or rows; words are 16 units high, and a slide holds about 810 × 400 units at 24 pixels.
     `small` draws the wide one alone, as small as can be read: it was met before. Where a drawing is
     wider than its place, it scrolls sideways, to what is lit.
 
-    `steps` become a slider and buttons on a page, and fragments on a slide; `step` is where it
-    stands. `lit` lights parts without a step. `alt` is made from the description. What cannot be
-    drawn is refused by name: unknown parts, parts on each other, arrows that find no way.
+    `steps` become a slider and buttons on a page, and fragments on a slide; `step` is the
+    one shown. `lit` lights parts without a step. `alt` is made from the description. What cannot be
+    drawn is refused by name: unknown parts, overlapping parts, arrows that find no way.
     """
 
     figure = "diagram"
@@ -136,13 +136,13 @@ class Diagram(LiveFigure):
         return list(proposal["value"])
 
     def static_state(self) -> dict[str, Any]:
-        """The pictures are in the HTML already."""
+        """The pictures are already in the HTML."""
         state = super().static_state()
         state.pop("picture", None)
         return state
 
     def fallback(self) -> str:
-        """What stands on the page before scripts run, without them, and in print."""
+        """What the page shows before scripts run, without them, and in print."""
         first = self.steps[0]["text"] if self.steps else ""
         rest = "".join(f"<li>{words.escape(step['text'])}</li>" for step in self.steps)
         title = f'<div class="al-title">{words.escape(self.title)}</div>' if self.title else ""
@@ -171,7 +171,7 @@ def _sheets(
     tall: Mapping[str, Place] | None,
     gap: tuple[float, float],
 ) -> list[Sheet]:
-    """The wide drawing, and the tall one where it is another."""
+    """The wide drawing, and the tall one where it differs."""
     wide = sheet(what, "wide", places, gap, turned=False)
     close = (min(gap[0], 24.0), max(gap[1], 14.0))  # a phone scrolls down, not sideways
     if tall is None:

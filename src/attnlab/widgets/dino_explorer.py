@@ -17,7 +17,7 @@ from attnlab.widgets.base import (
 from attnlab.widgets.patch_attention import check_view
 from attnlab.widgets.weights import HeavyFigure
 
-MEAN = -1  # a head that is none
+MEAN = -1  # in place of a head
 SIZE = 224  # pixels of the square that is read
 
 
@@ -32,7 +32,7 @@ class DinoExplorer(HeavyFigure):
     one byte for each number: [CLS] in all layers and heads, every patch in the last layer (`maps`),
     and the three main directions of the patches (`tokens`) as colours.
 
-    `row` and `column` choose the patch that looks, −1 and −1 are [CLS]; `head` −1 is the mean of
+    `row` and `column` choose the patch that attends, −1 and −1 are [CLS]; `head` −1 is the mean of
     the heads; `share` of the mass is lit.
     """
 

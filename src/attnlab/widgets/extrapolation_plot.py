@@ -15,7 +15,7 @@ class ExtrapolationPlot(LiveFigure):
         ["RoPE", "ALiBi"], lengths=[16, 32, 64], accuracy=scores, trained=32, tasks=["echo"]
     )
 
-    `accuracy` is (tasks, encodings, seeds, lengths), 0 to 1; `at` is the place of the slider in
+    `accuracy` is (tasks, encodings, seeds, lengths), 0 to 1; `at` is the slider's index in
     `lengths`, and `shown` says for each encoding whether its curve is drawn.
     """
 

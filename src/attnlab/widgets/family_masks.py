@@ -22,7 +22,7 @@ class FamilyMasks(LiveFigure):
     _esm, _css = bundle("family_masks"), stylesheet("family_masks")
 
     words = Words()
-    hidden = List(Bool()).tag(sync=True)  # one a word
+    hidden = List(Bool()).tag(sync=True)  # one per word
     family = Unicode("GPT").tag(sync=True)
     row = Int(0).tag(sync=True)  # the position whose view is lit
 
@@ -64,4 +64,4 @@ class FamilyMasks(LiveFigure):
                 f"hidden has {len(hidden)} marks for {len(words)} words: one each is expected."
             )
         if not 0 <= row < 2 * MOST + 7:
-            raise FigureError(f"row is {row}: it is a place in the text, counted from 0.")
+            raise FigureError(f"row is {row}: it is a position in the text, counted from 0.")

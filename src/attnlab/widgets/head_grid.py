@@ -1,4 +1,4 @@
-"""All heads of a model at once: thumbnails, a temperature for each, and a switch to kill it."""
+"""All heads of a model at once: thumbnails, a temperature for each, a switch to knock it out."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a KV cache weighs: a calculator, with the sizes of published models to start from."""
+"""How large a KV cache is: a calculator, with the sizes of published models to start from."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ class KVCacheCalculator(LiveFigure):
     figure = "kv_cache"
     _esm, _css = bundle("kv_cache"), stylesheet("kv_cache")
 
-    model = Unicode("").tag(sync=True)  # the preset, or "" for sizes of one's own
+    model = Unicode("").tag(sync=True)  # the preset, or "" for your own sizes
     layers = Int(32).tag(sync=True)
     heads = Int(32).tag(sync=True)
     kv_heads = Int(8).tag(sync=True)

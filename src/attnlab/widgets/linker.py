@@ -20,7 +20,7 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|let|class) (\w+)"
 
 
 def needs_of(file: str) -> list[str]:
-    """The parts that a file imports, in order. A part is called as its file, without `.js`."""
+    """The parts that a file imports, in order. A part is named after its file, without `.js`."""
     if file.endswith(".json"):
         return []
     found = [_part(name, kind) for _, _, name, kind in _IMPORT.findall(text_of(file))]
@@ -38,7 +38,7 @@ def parts_of(name: str) -> list[str]:
 
 @cache
 def text_of(file: str) -> str:
-    """What a file of `static/` says."""
+    """The text of a file of `static/`."""
     path = STATIC / (file if file.endswith(".json") else f"{file}.js")
     return path.read_text(encoding="utf-8")
 
@@ -63,7 +63,7 @@ def part(file: str) -> str:
 
 
 def exports_of(file: str) -> list[str]:
-    """The names that a file exports, but for its default."""
+    """The names that a file exports, except its default."""
     return _EXPORT.findall(text_of(file))
 
 

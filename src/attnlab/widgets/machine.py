@@ -46,7 +46,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 def machine(
     *parts: str, counts: Mapping[str, str] | None = None, copies: str = "N", **traits: Any
 ) -> Diagram:
-    """The Transformer. With some of PARTS lit it is drawn small: a reminder of where one is.
+    """The Transformer. With some of PARTS lit it is drawn small: a reminder of where you are.
 
     `counts` writes numbers of parameters into boxes.
     """

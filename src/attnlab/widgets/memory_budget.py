@@ -18,7 +18,7 @@ class MemoryBudget(LiveFigure):
 
     MemoryBudget(layers=32, width=4096, vocabulary=32_000, gpus=8, card=80)
 
-    Counted as in `attnlab.training.memory`, which says by which rules. `card` is in GiB.
+    Counted as in `attnlab.training.memory`, which gives the rules. `card` is in GiB.
     """
 
     figure = "memory_budget"

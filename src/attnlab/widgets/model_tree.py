@@ -1,5 +1,5 @@
-"""The tree of models: one column a branch, one row a year, and a line from each model to its
-parent."""
+"""The tree of models: one column per branch, one row per year, and a line from each model to
+its parent."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,7 +19,7 @@ class ModelTree(LiveFigure):
     """Walk through the models that grew from the Transformer; each has its source.
 
     ModelTree()                      the tree of `attnlab.data.family_tree`
-    ModelTree(models, selected=3)    a tree of one's own, parents before children
+    ModelTree(models, selected=3)    your own tree, parents before children
     """
 
     figure = "model_tree"

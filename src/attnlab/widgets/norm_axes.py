@@ -21,7 +21,7 @@ class NormAxes(LiveFigure):
     _esm, _css = bundle("norm_axes"), stylesheet("norm_axes")
 
     x = Array(ndim=(3,))
-    tokens = Words()  # row after row: sentences · tokens of them, or none
+    tokens = Words()  # row after row: one per token of each sentence, or none
     norm = Enum(NORMS, "layer").tag(sync=True)
     volume = Float(1.0).tag(sync=True)  # of the first sentence
     row = Int(0).tag(sync=True)  # sentence · tokens + token
@@ -31,7 +31,7 @@ class NormAxes(LiveFigure):
         super().__init__(
             x=x,
             **{
-                "alt": "Tables of numbers, one a sentence, normalised over a token's features "
+                "alt": "Tables of numbers, one per sentence, normalised over a token's features "
                 "(LayerNorm) or over all tokens of the batch (BatchNorm).",
                 **traits,
             },

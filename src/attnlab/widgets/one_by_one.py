@@ -1,4 +1,4 @@
-"""What the figures share that say something one word, or one sound, after the other."""
+"""What is shared by figures that say something one word, or one sound, at a time."""
 
 from typing import Any, ClassVar
 
@@ -6,17 +6,17 @@ from traitlets import Float, Int, Unicode, validate
 
 from attnlab.widgets.base import FigureError, LiveFigure
 
-SLOWEST, FASTEST = 1.0, 12.0  # words a second
+SLOWEST, FASTEST = 1.0, 12.0  # words per second
 
 
 def whole(text: str) -> str:
-    """The text without lone surrogates: half a character cannot travel as UTF-8."""
+    """The text without lone surrogates: half a character cannot be sent as UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class OneByOne(LiveFigure):
     """`text` is what is read, `shown` how much of the answer is visible (−1: all), `speed` how many
-    of its units, words or sounds, come in a second.
+    of its units, words or sounds, come per second.
     """
 
     unit: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Attention on a picture: click a patch, choose layer and head, and see where it looks."""
+"""Attention on a picture: click a patch, choose layer and head, and see what it attends to."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from attnlab.widgets.base import (
     together,
 )
 
-MEAN, ROLLOUT = -1, -2  # heads that are none
+MEAN, ROLLOUT = -1, -2  # in place of heads
 MOST = 6_000_000  # weights: a page carries a byte for each
 
 
@@ -26,9 +26,9 @@ class PatchAttention(LiveFigure):
 
     PatchAttention(maps, image=pixels)          # record(model) on one picture (1, 3, S, S)
 
-    `image` is (3, S, S) or (S, S, 3) with numbers from 0 to 1; `skip` is how many tokens stand
-    before the patches. `row` and `column` choose the patch that looks, −1 and −1 are [CLS]; `head`
-    −1 is the mean of the heads, −2 the rollout up to `layer`. `share` of the mass is kept.
+    `image` is (3, S, S) or (S, S, 3) with numbers from 0 to 1; `skip` is how many tokens come
+    before the patches. `row` and `column` choose the patch that attends, −1 and −1 are [CLS];
+    `head` −1 is the mean of the heads, −2 the rollout up to `layer`. `share` of the mass is kept.
     Weights travel as one byte each, of their square root: small ones keep two digits.
     """
 

@@ -16,7 +16,7 @@ class PatchMemory(LiveFigure):
     PatchMemory(image=pixels, size=128, patch=1, layers=48, heads=16)
 
     Memory counts the (L, L) weights alone, in float32 and binary units, as a model that writes them
-    down would need. A last row or column that is no whole patch is left out.
+    out would need. A last row or column that is not a whole patch is left out.
     """
 
     figure = "patch_memory"

@@ -83,7 +83,7 @@ class PathLength(LiveFigure):
 
     @validate("source", "target")
     def _place(self, proposal: Any) -> int:
-        # The browser clips to the last token, so that n may shrink before the places do.
+        # The browser clips to the last token, so that n may shrink before the positions do.
         if not 0 <= proposal["value"] < LONGEST:
             raise FigureError(
                 f"{proposal['trait'].name} is {proposal['value']}: tokens are counted from 0, "

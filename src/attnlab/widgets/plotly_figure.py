@@ -1,7 +1,7 @@
 """A plotly figure that works wherever the course is read: see `attnlab.figures.interactive`.
 
 plotly.js (4.8 MB, from the plotly package) is loaded once per page, and only when the reader comes
-near: until then a picture stands there. On the static site it lies beside the figures' scripts, as
+near: until then a picture is shown. On the static site it is beside the figures' scripts, as
 `live/plotly.js`; in JupyterLab and Colab the kernel sends it. Nothing comes from the network.
 """
 
@@ -24,7 +24,7 @@ DISTANT = ("geo", "mapbox", "choropleth", "scattermap", "densitymap")
 
 
 class PlotlyFigure(LiveFigure):
-    """Turn, zoom and hover with the hand; the slider and the buttons do the same from the keyboard.
+    """Turn, zoom and hover with the mouse; slider and buttons do the same from the keyboard.
 
     Made by `attnlab.figures.interactive`.
     """
@@ -36,7 +36,7 @@ class PlotlyFigure(LiveFigure):
     chart = Dict().tag(sync=True)  # {"data": [...], "layout": {...}}, as plotly.js takes them
     points: Any = List().tag(
         sync=True
-    )  # [trace, place in the trace, words] of all that can be chosen
+    )  # [trace, index in the trace, words] of all that can be chosen
     point = Int(-1).tag(sync=True)  # which of them is lit; -1: none
     shape = Float(0.6).tag(sync=True)  # height / width
     poster = Unicode("").tag(sync=True)  # a PNG, base64
@@ -72,7 +72,7 @@ class PlotlyFigure(LiveFigure):
 
     def static_state(self) -> dict[str, Any]:
         state = super().static_state()
-        state.pop("poster")  # it is in the page already: the fallback
+        state.pop("poster")  # it is already in the page: the fallback
         return state
 
     def fallback(self) -> str:

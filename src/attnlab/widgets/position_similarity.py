@@ -1,4 +1,4 @@
-"""How alike are two places? Cosines of positional encodings, for a text or an image."""
+"""How alike are two positions? Cosines of positional encodings, for a text or an image."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from traitlets import Int, List, validate
 from attnlab.widgets.base import Array, FigureError, LiveFigure, Words, as_array, bundle, stylesheet
 from attnlab.widgets.traits import pack, unpack
 
-MOST = 128  # places of a text: the map has MOST² cells
+MOST = 128  # positions of a text: the map has MOST² cells
 
 
 def _as_bytes(image: np.ndarray | None, _widget: object = None) -> dict[str, Any] | None:
-    """A picture as it travels: a byte for each number, a quarter of what floats would weigh."""
+    """A picture as it is sent: a byte for each number, a quarter of the size of floats."""
     return None if image is None else pack(np.round(255 * image).astype(np.uint8))
 
 
@@ -24,7 +24,7 @@ def _as_shares(value: dict[str, Any] | None, _widget: object = None) -> np.ndarr
 
 
 class PositionSimilarity(LiveFigure):
-    """Choose an encoding and a place, and see which places have similar vectors.
+    """Choose an encoding and a position, and see which positions have similar vectors.
 
     PositionSimilarity({"sinusoids": sinusoidal(64, 32), "2-D": sinusoidal_2d(8, 12, 32)})
 
@@ -57,8 +57,8 @@ class PositionSimilarity(LiveFigure):
             shapes=[list(table.shape) for table in tables],
             tables=np.concatenate([table.reshape(-1) for table in tables]),
             **{
-                "alt": "A map of the similarity of positional encodings: places near the probe "
-                "are similar, places far away are not.",
+                "alt": "A map of the similarity of positional encodings: positions near the "
+                "probe are similar, positions far away are not.",
                 **traits,
             },
         )
@@ -89,7 +89,7 @@ def _table(name: str, table: Any) -> np.ndarray:
     array = as_array(name[:40], table)
     if array.ndim not in (2, 3) or 0 in array.shape:
         raise FigureError(
-            f"{name[:40]} has shape {array.shape}: give a table (places, width) for a text, or "
+            f"{name[:40]} has shape {array.shape}: give a table (positions, width) for a text, or "
             "(rows, columns, width) for an image."
         )
     if (array.ndim == 2 and len(array) > MOST) or array[..., 0].size > MOST**2:
@@ -101,7 +101,7 @@ def _table(name: str, table: Any) -> np.ndarray:
 
 
 def _turned(table: np.ndarray) -> np.ndarray:
-    """The same angles in as many numbers as there are places, if that is fewer: a lighter page."""
+    """The same angles in as many numbers as positions, if that is fewer: a lighter page."""
     rows = table.reshape(-1, table.shape[-1])
     if len(rows) >= table.shape[-1]:
         return table

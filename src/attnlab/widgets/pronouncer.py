@@ -1,4 +1,4 @@
-"""Spelling to sound in the browser: which letters does each sound look at?"""
+"""Spelling to sound in the browser: which letters does each sound attend to?"""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def spelling(text: str) -> list[str]:
 
 
 class Pronouncer(OneByOne):
-    """Type any word and see its sounds appear, and where each one looked in the spelling.
+    """Type any word and see its sounds appear, and which letters each one attended to.
 
     Pronouncer.shipped(text="knight")
     Pronouncer(speaker, examples=["phone", "queue"])      # a Translator from letters to sounds
 
     Examples, the course's own unless given, are compared with the dictionary. `shown` is how many
-    sounds are visible, the end mark included, and −1 is all; `speed` is sounds a second; `which` is
-    the word that is read when the text has several.
+    sounds are visible, the end mark included, and −1 is all; `speed` is sounds per second; `which`
+    is the word that is read when the text has several.
     """
 
     figure = "pronouncer"
@@ -98,7 +98,7 @@ class Pronouncer(OneByOne):
         if proposal["value"] < lowest:
             meaning = {
                 "shown": "a count of sounds, or −1 for all",
-                "which": "the place of a word, counted from 0",
+                "which": "the index of a word, counted from 0",
                 "trained": "a count of letters, or 0 when it is not known",
             }[name]
             raise FigureError(f"{name} is {proposal['value']}: give {meaning}.")

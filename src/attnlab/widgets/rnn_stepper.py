@@ -21,7 +21,7 @@ class RNNStepper(LiveFigure):
 
     `cell` is an RNNCell, GRUCell or LSTMCell, of `attnlab.models.recurrent` or of torch.
     `embedding` has one row for each word of `vocabulary`; a word that is not
-    there is read as zeros. With a `readout` (a linear layer from state to one score a label)
+    there is read as zeros. With a `readout` (a linear layer from state to one score per label)
     the figure also shows what the network would answer after each word.
 
     RNNStepper(cell, "a b a".split(), vocabulary=["a", "b"], embedding=torch.eye(2))

@@ -1,4 +1,4 @@
-"""Rotary positions as clocks: two places, the hands they turn, and the score of their distance."""
+"""Rotary positions as clocks: two of them, the hands they turn, and the score of their distance."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from attnlab.widgets.base import Array, FigureError, LiveFigure, bundle, stylesh
 
 
 class RopeDial(LiveFigure):
-    """Drag the places of a query and a key. Each pair of their numbers is a hand of a clock.
+    """Drag the positions of a query and a key. Each pair of their numbers is a clock hand.
 
     RopeDial(q=[1, 0, 1, 0], k=[1, 0, 0, 1], query=3, key=8, base=100)
 
-    `tied` moves both places together: the hands turn, the score does not.
+    `tied` moves both positions together: the hands turn, the score stays.
     """
 
     figure = "rope_dial"

@@ -15,7 +15,7 @@ class ScaleHistogram(LiveFigure):
 
     The browser draws standard normal queries and keys from `seed`, so every reader sees the
     same numbers. `dims` is the width d, `scaled` divides the scores by √d, `key_count` is how many
-    keys one query looks at (`keys` for short, when the figure is made), `query` is the one whose
+    keys one query sees (`keys` for short, when the figure is made), `query` is the one whose
     softmax is drawn, and `zoom` lets the histogram's axis follow the bell instead of staying still.
 
     ScaleHistogram(dims=64, scaled=False, key_count=16, seed=0)

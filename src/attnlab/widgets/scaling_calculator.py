@@ -25,13 +25,13 @@ class ScalingCalculator(LiveFigure):
     figure = "scaling_calculator"
     _esm, _css = bundle("scaling_calculator"), stylesheet("scaling_calculator")
 
-    preset = Unicode("").tag(sync=True)  # "" for sizes of one's own
+    preset = Unicode("").tag(sync=True)  # "" for your own sizes
     parameters = Float(1e9).tag(sync=True)
     tokens = Float(2e10).tag(sync=True)
     device = Unicode("A100").tag(sync=True)
     count = Int(1).tag(sync=True)
     utilisation = Float(0.4).tag(sync=True)  # share of the peak that is reached
-    price = Float(1.0).tag(sync=True)  # dollars an hour and device
+    price = Float(1.0).tag(sync=True)  # dollars per hour and device
 
     def __init__(self, preset: str = "Gopher", **traits: Any):
         from attnlab.training.cost import PRESETS  # torch comes with it

@@ -1,4 +1,4 @@
-"""The matrix of sinusoids, with probes on a place and a dimension, and the binary counter."""
+"""The matrix of sinusoids, with probes on a position and a dimension, and the binary counter."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ VIEWS = ("waves", "binary")
 
 
 class SinusoidMatrix(LiveFigure):
-    """Drag a place and a dimension: the wave of that dimension, the vector of that place.
+    """Drag a position and a dimension: the wave of that dimension, the vector of that position.
 
     SinusoidMatrix(length=48, width=32, place=20, dim=8, base=10_000)
 
-    `view="binary"` shows the places as binary numbers instead, lowest bit first.
+    `view="binary"` shows the positions as binary numbers instead, lowest bit first.
     """
 
     figure = "sinusoid_matrix"
@@ -30,8 +30,8 @@ class SinusoidMatrix(LiveFigure):
     def __init__(self, **traits: Any):
         super().__init__(
             **{
-                "alt": "A matrix of sine and cosine waves: one row for each place, one column for "
-                "each dimension. The left columns change fast from row to row, the right ones "
+                "alt": "A matrix of sine and cosine waves: one row for each position, one column "
+                "for each dimension. The left columns change fast from row to row, the right ones "
                 "slowly, as the digits of a binary counter do.",
                 **traits,
             }
@@ -40,7 +40,7 @@ class SinusoidMatrix(LiveFigure):
     @validate("length")
     def _length(self, proposal: Any) -> int:
         if not 2 <= proposal["value"] <= 256:
-            raise FigureError(f"length is {proposal['value']}: give 2 to 256 places.")
+            raise FigureError(f"length is {proposal['value']}: give 2 to 256 positions.")
         return proposal["value"]
 
     @validate("width")

@@ -12,7 +12,7 @@ from attnlab.widgets.linker import STATIC, parts_of, script, text_of
 
 FOLDER = "live"  # beside the page: all scripts, and the style
 MOUNT, STYLE = f"{FOLDER}/mount.js", f"{FOLDER}/figures.css"
-_ALONE = ("linker", "mount")  # what joins the parts is none itself
+_ALONE = ("linker", "mount")  # what joins the parts is not one itself
 
 
 def figures() -> list[str]:

@@ -1,4 +1,4 @@
-"""stories15M in the reader's browser: a story grows token by token, and every head is in sight."""
+"""stories15M in the reader's browser: a story grows token by token, and every head is shown."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from attnlab.widgets.weights import HeavyFigure
 if TYPE_CHECKING:  # it brings torch
     from attnlab.data.pieces import Pieces
 
-LIKELIEST = 40  # next tokens of each place that travel with the page
+LIKELIEST = 40  # next tokens of each position that are sent with the page
 MOST = 1000  # characters of an opening
 HOTTEST = 2.0
 FIRST_PIECE = 259  # before it: three marks and 256 bytes
@@ -52,8 +52,8 @@ class StoryTeller(HeavyFigure):
     story that is told already. On request (`weights`; "" leaves that out) the model runs on the
     page and tells another, from the reader's own opening.
 
-    `position` is the token that looks and speaks, −1 the last one; temperature 0 always takes the
-    likeliest token; `top_p` keeps the likeliest tokens that hold so much together.
+    `position` is the token that attends and predicts, −1 the last one; temperature 0 always takes
+    the likeliest token; `top_p` keeps the likeliest tokens that together hold that much.
     """
 
     figure = "story_teller"

@@ -30,7 +30,7 @@ class Superposition(LiveFigure):
 
     weights (K, 2, n), bias (K, n), sparsity (K,), importance (n,). `model` is the one shown. It is
     tested at its own sparsity, or at `test` when `follow` is off. `active` says which features the
-    reader has switched on. The loss is computed in the browser, on the same drawn numbers always.
+    reader has switched on. The loss is computed in the browser, always on the same random numbers.
     """
 
     figure = "superposition"

@@ -20,7 +20,7 @@ class Timeline(LiveFigure):
     _esm, _css = bundle("timeline"), stylesheet("timeline")
 
     events = List(Dict()).tag(sync=True)
-    selected = Int(0).tag(sync=True)  # place in the whole list, whatever is shown
+    selected = Int(0).tag(sync=True)  # index in the whole list, whatever is shown
     thread = Unicode("").tag(sync=True)  # "" shows all
 
     def __init__(self, events: Sequence[Mapping[str, Any]], **traits: Any):

@@ -17,7 +17,7 @@ from attnlab.widgets.base import (
 
 
 class TokenSampler(LiveFigure):
-    """What may be said next, and what a dice says: cut and reshape a model's distribution.
+    """What may be said next, and what a die says: cut and reshape a model's distribution.
 
     TokenSampler(logits, tokens=vocabulary, contexts=["the cat", …])     logits (contexts, words)
     """

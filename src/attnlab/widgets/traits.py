@@ -26,7 +26,7 @@ class FigureError(traitlets.TraitError, ValueError):
 
 
 def pack(array: np.ndarray | None, _widget: object = None) -> dict[str, Any] | None:
-    """An array as it travels to the page."""
+    """An array as it is sent to the page."""
     if array is None:
         return None
     data = np.ascontiguousarray(array)
@@ -123,7 +123,7 @@ class Words(traitlets.TraitType):
             raise FigureError(
                 f"{self.name} is a {type(value).__name__}: give a list of strings."
             ) from None
-        # A lone surrogate (half a character) cannot travel as UTF-8.
+        # A lone surrogate (half a character) cannot be sent as UTF-8.
         return [word.encode("utf-8", "replace").decode("utf-8") for word in words]
 
 

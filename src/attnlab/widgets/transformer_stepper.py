@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # torch comes with the first figure that computes with it
 
 BLOCKS = ("encoder", "decoder", "cross")
 OPENING = 3  # French words that are there at first, unless `said` is given
-LONGEST = 24  # words: beyond, the maps are no longer legible
+LONGEST = 24  # words: beyond that, the maps are no longer legible
 
 
 class TransformerStepper(LiveFigure):
@@ -60,7 +60,7 @@ class TransformerStepper(LiveFigure):
         store: str = "int8",
         **traits: Any,
     ):
-        """`store`: how the weights travel; take what the translator was stored as."""
+        """`store`: how the weights are sent; take what the translator was stored as."""
         net = getattr(translator, "model", translator)
         from attnlab.models.transformer import Transformer
         from attnlab.translator import Translator

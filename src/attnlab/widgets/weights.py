@@ -22,7 +22,7 @@ and in `static/story.js`:
     // static/story_job.js: readSafetensors(bytes).arrays["layers.0.attention.query.weight"] is
     // { shape, data: Int8Array, scale }, as products.js takes it.
 
-The page itself holds only the name, the size and the sha256. On the static site the file lies
+The page itself holds only the name, the size and the sha256. On the static site the file is
 beside the figures' scripts, as `live/weights/NAME.0.js`, `NAME.1.js` …, one megabyte each, which
 `coursekit` writes for the pages that name them. In JupyterLab the kernel sends the same parts.
 """
@@ -107,7 +107,7 @@ def named(html: str) -> list[str]:
 
 
 def write_parts(directory: Path, names: list[str]) -> list[Path]:
-    """Write the weights as scripts into `directory`/live/weights; what is there already stays."""
+    """Write the weights as scripts into `directory`/live/weights; existing files stay."""
     written = []
     for name in names:
         from attnlab import assets

@@ -15,7 +15,7 @@ class WindowExplorer(LiveFigure):
 
     WindowExplorer(image=pixels, side=24, window=6, shift=3, row=5, column=5)
 
-    `step` goes from 0 (the picture) to 5 (back in place). `blocks` says how many blocks are looked
+    `step` goes from 0 (the picture) to 5 (back in place). `blocks` says how many blocks to look
     back: shifted and plain ones in turn, the shifted one last. `masked=False` leaves the mask out.
     """
 

@@ -19,7 +19,7 @@ class WordDirections(LiveFigure):
 
     words = Words()
     vectors = Array(ndim=(2,))  # (words, width)
-    start = Int(0).tag(sync=True)  # the three words, by place
+    start = Int(0).tag(sync=True)  # the three words, by index
     away = Int(0).tag(sync=True)
     towards = Int(0).tag(sync=True)
     amount = Float(1.0).tag(sync=True)

@@ -1,4 +1,4 @@
-"""What a `Diagram` is described by, looked through: whatever cannot be drawn is refused by name."""
+"""A `Diagram`'s description, checked: whatever cannot be drawn is refused by name."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ def flattened(group: Group, nested: Mapping[str, Group]) -> Group:
 
 
 def places_of(parts: Sequence[Part]) -> dict[str, tuple[Place, Place]]:
-    """First and last place of each part; without one, it stands right of the part before."""
+    """First and last place of each part; without one, it goes to the right of the part before."""
     places: dict[str, tuple[Place, Place]] = {}
     column, row = -1.0, 0.0
     for part in parts:

@@ -1,4 +1,4 @@
-"""Places of parts: a grid whose columns and rows are as wide as what stands in them.
+"""Places of parts: a grid whose columns and rows are as wide as their contents.
 
 Units are those of the SVG: words are 16 high. A part is centred on its place; a matrix on its
 table, so that arrows between tables are straight whatever is written around them.
@@ -39,7 +39,7 @@ class Rect:
         return Rect(self.left - by, self.top - by, self.right + by, self.bottom + by)
 
     def meets(self, other: "Rect") -> bool:
-        """Whether the two have some area in common."""
+        """Whether the two overlap."""
         return (
             self.left < other.right - 0.01
             and other.left < self.right - 0.01

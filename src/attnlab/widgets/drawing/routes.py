@@ -1,4 +1,4 @@
-"""Ways of arrows: right angles with round corners, around the parts that are not theirs."""
+"""Paths of arrows: right angles with round corners, around the parts that are not theirs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ HIT, SHARED, CROSSED = 10_000.0, 400.0, 30.0
 
 @dataclass(frozen=True)
 class Route:
-    """An arrow's way: its corners, and the sides at which it leaves and arrives."""
+    """An arrow's path: its corners, and the sides at which it leaves and arrives."""
 
     arrow: Arrow
     points: tuple[Point, ...]
@@ -40,7 +40,7 @@ def routes(
     inside: Mapping[str, set[str]],
     done: Sequence[Route] = (),
 ) -> list[Route]:
-    """The way of each arrow. `inside` holds the parts of a group, which is no wall for them."""
+    """The path of each arrow. `inside` holds the parts of a group, which is no wall for them."""
     made: list[Route] = []
     for arrow, via in arrows:
         own = {arrow.source, arrow.target}
@@ -202,7 +202,7 @@ def _meets(route: Route, others: Sequence[Route], narrow: bool) -> float:
 
 
 def _spread(made: Sequence[Route], ports: Mapping[str, Ends]) -> list[Route]:
-    """Several arrows that arrive at one side of a part get places of their own."""
+    """Several arrows that arrive at one side of a part are spread along it."""
     result = list(made)
     sides: dict[tuple[str, str], list[int]] = {}
     for index, route in enumerate(made):
@@ -229,7 +229,7 @@ def _spread(made: Sequence[Route], ports: Mapping[str, Ends]) -> list[Route]:
 
 
 def _moved(route: Route, axis: int, goal: float) -> Route:
-    """The same way, its last line shifted to `goal`."""
+    """The same path, its last line shifted to `goal`."""
     if len(route.points) < 3:
         return route
     points = list(route.points)

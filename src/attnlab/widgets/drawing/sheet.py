@@ -1,4 +1,4 @@
-"""One drawing from a description: places, ways, frames, SVG. Made twice, wide and tall."""
+"""One drawing from a description: places, paths, frames, SVG. Made twice, wide and tall."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A drawing, and how large it is by itself."""
+    """A drawing, and its natural size."""
 
     svg: str
     width: float

@@ -1,4 +1,4 @@
-"""Draws a laid-out diagram as SVG. Colours are in diagram.css, but for those of cells."""
+"""Draws a laid-out diagram as SVG. Colours are in diagram.css, except those of cells."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -173,7 +173,7 @@ def _long(a: Point, b: Point) -> float:
 
 
 def _back(origin: Point, end: Point, by: float) -> Point:
-    """The point on the way from origin to end that is `by` before the end."""
+    """The point on the line from origin to end that is `by` before the end."""
     share = by / (_long(origin, end) or 1.0)
     return end[0] - share * (end[0] - origin[0]), end[1] - share * (end[1] - origin[1])
 

@@ -41,7 +41,7 @@ _SCRIPT = re.compile(r"\\([_^\\])|([_^])(?:\{([^{}]*)\}|(\w))")
 def pieces(line: str) -> list[tuple[str, int]]:
     """A line in runs of text with their height: 0 normal, 1 above, -1 below.
 
-    `d_k`, `W_{out}`, `K^T` and `x^{(l)}` have a script; a backslash takes the meaning away.
+    `d_k`, `W_{out}`, `K^T` and `x^{(l)}` have a script; a backslash escapes them.
     """
     found: list[tuple[str, int]] = []
     end = 0
@@ -81,7 +81,7 @@ def plain(label: str) -> str:
 
 
 def width(line: str, size: float, *, bold: bool = False) -> float:
-    """How wide a line will be at most."""
+    """How wide a line can be at most."""
     total = sum(
         sum(_letter(c) for c in text) * (SMALL if height else 1.0) for text, height in pieces(line)
     )
@@ -108,7 +108,7 @@ def tspans(line: str, size: float) -> str:
 
 
 def drop(line: str, size: float) -> float:
-    """How far down what follows this line must go, to stand on the line again."""
+    """How far down what follows this line must go, to be back on the baseline."""
     return -_tspans(line, size)[1]
 
 

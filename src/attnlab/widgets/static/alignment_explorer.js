@@ -6,7 +6,7 @@ import { attend, nested } from "./math.js";
 
 const PRESETS = [0.1, 1, 10];
 
-/** Where the logarithms of one map lie in the long list: all sentences of the first name, then of the second … */
+/** Where the logarithms of one map are in the long list: all sentences of the first name, then of the second … */
 export function slice(sentences, names, logs, name, sentence) {
   const size = ({ target, source }) => target.length * source.length;
   const round = sentences.reduce((sum, one) => sum + size(one), 0);
@@ -15,7 +15,7 @@ export function slice(sentences, names, logs, name, sentence) {
   return logs.subarray(start, start + size(sentences[sentence]));
 }
 
-/** Weights at a temperature, the place each word looks at most, and how well that fits the gold links. */
+/** Weights at a temperature, the position of each word's largest weight, and how well that fits the gold links. */
 export function align(one, logs, temperature) {
   const T = one.target.length, S = one.source.length;
   const { weights, bits } = attend(logs, T, S, { temperature });

@@ -1,5 +1,5 @@
 // What the figures of sequence-to-sequence models share: what was read, what was said, word by word, and a map
-// of where each word looked. A word here is any unit: a French word, a sound.
+// of each word's weights. A word here is any unit: a French word, a sound.
 import { button, context2d, lecture, legible, make, nice, shorten, slider } from "./kit.js";
 import { player, still } from "./player.js";
 
@@ -7,7 +7,7 @@ import { player, still } from "./player.js";
  *   others: {text: string, probability: number}[]}} Said */
 
 /**
- * The longest common subsequence: which of `said` stand in `gold` in the same order, and the other way round.
+ * The longest common subsequence: which of `said` are in `gold` in the same order, and the other way round.
  * @returns {{right: boolean[], found: boolean[]}}
  */
 export function inOrder(said, gold) {
@@ -62,7 +62,7 @@ export function oneByOne(figure, model, { total, unit, moved }) {
   return { node: walk.node, place, paint, stop: walk.stop, restart };
 }
 
-/** Notes in the box `node`, made anew by `notes()` when `key()` is another than last time, or after `forget()`. */
+/** Notes in the box `node`, remade by `notes()` when `key()` differs from last time, or after `forget()`. */
 export function noteBox(node, key, notes) {
   let last = null;
   const paint = () => {
@@ -109,7 +109,7 @@ function parts(it) {
   Object.assign(it, { source, target, readLine, saidLine, canvas, scroll, fixed, key, readout });
 }
 
-/** Which word is looked at. */
+/** Which word is in the spotlight. */
 function choosing(it) {
   const { figure, source, target } = it;
   /** The word in the spotlight: under the pointer, chosen, or, on the way, the newest; −1 when all is said. */
@@ -317,7 +317,7 @@ function life(it) {
   canvas.addEventListener("click", (event) => { const row = rowAt(event); if (row >= 0) pick(row); });
   figure.onTheme(repaint);
   figure.onResize((wide) => {
-    // On a wide screen words and map stand side by side.
+    // On a wide screen words and map are side by side.
     const beside = wide >= (lecture() ? 560 : 940);
     figure.body.classList.toggle("al-av-wide", beside);
     it.width = beside ? wide * 0.52 : wide;

@@ -181,7 +181,7 @@ function dataOf(it) {
     it.paint();
   }
 
-  /** All thumbnails in this frame; those of huge maps one a frame, so that the slider stays smooth. */
+  /** All thumbnails in this frame; those of huge maps one per frame, so that the slider stays smooth. */
   function paintThumbs() {
     const most = it.data.H * it.data.L * it.data.S > 120_000 ? stale + 1 : thumbs.length;
     for (; stale < Math.min(most, thumbs.length); stale++) {

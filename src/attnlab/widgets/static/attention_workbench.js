@@ -1,4 +1,4 @@
-// Self-attention of a few tokens with every number in sight: X → Q, K, V → scores → scaled → masked → weights → output.
+// Self-attention of a few tokens with every number shown: X → Q, K, V → scores → scaled → masked → weights → output.
 // X and the projections are edited in place; point at any other cell to see the sum that made it.
 import { array, button, frame, lecture, make, shorten, slider, toggle, visible } from "./kit.js";
 import { nested, presetMask } from "./math.js";
@@ -55,7 +55,7 @@ function threeSteps(it) {
     step("2", "Compare", "every query with every key", chain),
     step("3", "Mix", "the values", mix));
   const readout = make("div.al-readout.al-sum");
-  // On a phone the result stays in sight while numbers further down are edited; the matrices are read aloud, not this.
+  // On a phone the result stays visible while numbers further down are edited; the matrices are read aloud, not this.
   const glance = make("div.al-glance", { "aria-hidden": "true", hidden: "" });
   figure.body.append(bench);
   figure.body.before(glance);

@@ -205,7 +205,7 @@ function painting(it) {
       ? words : "";
     switched.hidden = !model.get("attending")?.arrays || !model.get("fixed")?.arrays;
     if (switched.value !== model.get("attention")) switched.value = model.get("attention");
-    heat.hidden = inUse().config.kind === "none"; // nothing to look at, nothing to heat
+    heat.hidden = inUse().config.kind === "none"; // no weights, so no temperature
     if (heat.value !== model.get("temperature")) heat.value = model.get("temperature");
     control.paint();
     it.noted.paint();

@@ -6,7 +6,7 @@ import { entropy, nested, softmax } from "./math.js";
 import { weightPlace } from "./palette.js";
 import { player } from "./player.js";
 
-const PACE = 1100; // milliseconds a word
+const PACE = 1100; // milliseconds per word
 const PRESETS = [0.3, 1, 3];
 const SIDE = 400; // of the picture, at most
 
@@ -33,7 +33,7 @@ export function look(scene, word, temperature) {
   };
 }
 
-/** What is looked at, and the controls: whatever the reader does, the playing stops. */
+/** What is shown, and the controls: whatever the reader does, the playing stops. */
 function controls(it) {
   const { context } = it;
   const { model } = context;

@@ -1,4 +1,4 @@
-// A diagram that Python has drawn: here its parts are lit, its values change, its steps are walked.
+// A diagram that Python has drawn: here its parts are lit, its values change, its steps are gone through.
 import { frame, lecture, make, nice, shorten, slider } from "./kit.js";
 import { player, still } from "./player.js";
 import { sideways } from "./sideways.js";
@@ -69,7 +69,7 @@ function jump(event, link) {
   }
 }
 
-const PACE = 2200; // milliseconds a step, when it plays
+const PACE = 2200; // milliseconds per step, when it plays
 
 /** The picture and its parts. */
 function pictureOf(it) {
@@ -111,7 +111,7 @@ function stepping(it) {
     figure.controls.append(it.knob, it.player.node);
   }
   if (steps.length) {
-    // All sentences lie on each other, so that the figure has the height of the longest.
+    // All sentences lie on top of each other, so that the figure has the height of the longest.
     it.words = steps.map((step) => make("span", {}, shorten(step.text, 400)));
     figure.body.append(make("div.al-readout.al-dg-say", {}, ...it.words));
   }

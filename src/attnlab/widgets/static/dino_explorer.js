@@ -1,5 +1,5 @@
-// DINOv2 on a photograph: which patches a chosen patch, layer and head looks at. On request the model itself runs in a
-// worker, on photographs that never leave the page.
+// DINOv2 on a photograph: which patches a chosen patch attends to, by layer and head. On request the model itself runs
+// in a worker, on photographs that never leave the page.
 import { array, button, context2d, frame, lecture, make, nice, shorten, slider } from "./kit.js";
 import { letter, onPress, outline, paintMap, photograph } from "./chart.js";
 import { weightPlace } from "./palette.js";
@@ -12,7 +12,7 @@ import { openWorker } from "./worker.js";
 const MEAN = -1, SIZE = 224;
 const KEYS = ["layer", "head", "row", "column", "share"];
 
-/** What travelled with the page: [CLS] in every layer, every token in the last one. `row` is null for the others. */
+/** What came with the page: [CLS] in every layer, every token in the last one. `row` is null for the others. */
 export function shippedMaps(firsts, lasts, colours) {
   const [layers, heads, length] = firsts.shape;
   const weight = (root) => (root / 255) ** 2;
@@ -187,7 +187,7 @@ function threePictures(figure, place, side) {
   return { node: grid, photo: photo.canvas, paint, resize: (now) => { width = now; } };
 }
 
-/** Arrow keys move the patch that looks. */
+/** Arrow keys move the patch that attends. */
 function byKeys(figure, canvas, model, side, place) {
   figure.listen(canvas, "keydown", (event) => {
     const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];

@@ -37,7 +37,7 @@ export function view(words, hidden, family) {
   return { reads, says: [...source.map(() => ""), ...target], asks: reads.map((_, i) => i >= S), mask, encoder: S };
 }
 
-/** What is drawn: the view, the lit row, how many it sees, how many places are asked. */
+/** What is drawn: the view, the lit row, how many it sees, how many positions are asked. */
 export function compute(words, hidden, family, row) {
   const now = view(words, hidden, family), at = Math.min(row, now.reads.length - 1);
   return {

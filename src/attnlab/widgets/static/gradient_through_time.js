@@ -96,7 +96,7 @@ export function compute(given, { scale, forget, distance, linear }) {
 }
 
 const raised = (n) => [...String(n)].map((c) => ({ "-": "⁻", ..."⁰¹²³⁴⁵⁶⁷⁸⁹" })[c] ?? c).join("");
-/** 10^e in words that a person reads: "0.35", "1 in 4,000", "2 × 10⁻⁹", "×35". */
+/** 10^e as people read it: "0.35", "1 in 4,000", "2 × 10⁻⁹", "×35". */
 export function amount(e) {
   if (e > 0.005) return e < 4 ? `×${nice(10 ** e, e < 1 ? 1 : 0)}` : `× 10${raised(Math.round(e))}`;
   if (e > -2) return nice(10 ** e, 3);

@@ -255,7 +255,7 @@ function life(it) {
   figure.on(["scores", "tokens", "notes"], () => figure.schedule(rebuild));
   figure.onTheme(() => paint(true));
   figure.onResize((width) => {
-    // On a phone the controls stand between the heads and the maps, in one view with both.
+    // On a phone the controls are between the heads and the maps, in one view with both.
     const narrow = width < 520 && !lecture();
     if (narrow !== it.narrow) {
       it.narrow = narrow;

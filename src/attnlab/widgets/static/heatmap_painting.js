@@ -18,7 +18,7 @@ export function measuring(it) {
     return text;
   }
 
-  /** Words stand beside the map, unless its cells would get small for it and can be much larger above them. */
+  /** Words go beside the map, unless that would make its cells small and words above it leave them much larger. */
   function measure(ctx) {
     const stacked = labelled(ctx, true);
     if (lecture()) return labelled(ctx, false);
@@ -50,7 +50,7 @@ export function measuring(it) {
     const every = Math.max(1, Math.ceil((size + 2) / cell)); // label every n-th token
     let columns = it.keys.map((t) => fit(ctx, visible(t), narrow ? 72 : 92));
     const longest = Math.max(40, widest(columns.filter((_, j) => j % every === 0)));
-    columns = columns.map((t) => fit(ctx, t, longest)); // the others are seen only under the pointer
+    columns = columns.map((t) => fit(ctx, t, longest)); // the others are shown only under the pointer
     const flat = every === 1 && widest(columns) <= cell - 6;
     const top = flat ? size + 16 : Math.ceil(longest * Math.sin(TILT)) + 18;
     const overhang = flat ? 0 : Math.ceil(longest * Math.cos(TILT)) - cell / 2;

@@ -87,7 +87,7 @@ export function frame({ model, el }, { name, numbers, law = false }) {
     role: "figure", "data-lm-suppress-shortcuts": "true", // JupyterLab's own keys stay out of the figure
   }, title, controls, body, law && !lecture() ? make("div.al-law", {}, LAW) : null, caption, live);
   const sized = [];
-  /** Take the width of the place now, not in a frame or two: nothing on the page has been painted yet. */
+  /** Take the available width now, not in a frame or two: nothing on the page has been painted yet. */
   const measure = () => {
     const { paddingLeft, paddingRight } = getComputedStyle(body);
     const width = body.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
@@ -135,7 +135,7 @@ export function frame({ model, el }, { name, numbers, law = false }) {
       target.addEventListener(event, callback, options);
       undo.push(() => target.removeEventListener(event, callback, options));
     },
-    /** Tell Python (if it is there) about a choice; many in one frame become one message. */
+    /** Tell Python (if it is there) about a choice; several in one frame become one message. */
     push: (key, value) => {
       model.set(key, value);
       schedule(save);

@@ -1,4 +1,4 @@
-// Learning curves of many runs: two chosen ones with the band of their seeds, the others behind them.
+// Learning curves of many runs: two chosen ones with the bands of their seeds, the others behind them.
 import { array, choice, frame, make, nice, shorten } from "./kit.js";
 import { chart, letter } from "./chart.js";
 

@@ -13,7 +13,7 @@ import { dotRows, matVec, transposed } from "./products.js";
  *
  * `heads` is H, `D` the width of one head; `kvHeads` is G, where groups of H / G query heads share keys and values.
  * `S` may be less than k holds: the filled part of a cache. `causal` is aligned at the lower right: the last query
- * stands at the last key, so it is right with a cache. `mask` is flat (L, S), 1 = may attend; `bias` flat (H, L, S) is
+ * is at the last key, so it is right with a cache. `mask` is flat (L, S), 1 = may attend; `bias` flat (H, L, S) is
  * added to the scores, which are multiplied by `scale`. With `keep`, maps[h] is the weights (L, S) of head h, else maps
  * is empty. `silent(h)` says which heads gather nothing: their part of `out` stays 0, their maps are still there.
  */
@@ -64,7 +64,7 @@ export function makeCache(width, capacity) {
 }
 
 /**
- * Rotary positions (Su et al. 2021): x (L, heads·D), whose first row stands at place `first`. Which two numbers of a
+ * Rotary positions (Su et al. 2021): x (L, heads·D), whose first row is at position `first`. Which two numbers of a
  * head turn together: "pairs", 2i and 2i + 1, as in the paper and attnlab; "halves", i and i + D/2, as in LLaMA.
  */
 export function rope(x, { D, heads, first = 0, base = 10_000, layout = "pairs" }) {
@@ -186,7 +186,7 @@ export function cellStep(kind, { weight_ih, weight_hh, bias_ih = null, bias_hh =
 
 // ---- choosing a token
 
-/** Where the largest number stands; the first place if there are several, as torch. */
+/** Where the largest number is; the first such index if there are several, as torch. */
 export function argmax(values) {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
@@ -206,7 +206,7 @@ export function nextToken(logits, { temperature = 1, topK = 0, topP = 1 } = {}) 
   return { p, order, kept, shares: order.slice(0, kept).map((token) => p[token] / sum) };
 }
 
-/** The rank on which u, from 0 to 1, falls when the shares stand in a row. */
+/** The rank on which u, from 0 to 1, falls when the shares are put in a row. */
 export function drawRank(shares, u) {
   let end = 0;
   for (let rank = 0; rank < shares.length; rank++) if (u < (end += shares[rank])) return rank;

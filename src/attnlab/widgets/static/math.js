@@ -15,7 +15,7 @@ export function softmax(scores, { temperature = 1, mask = null } = {}) {
 }
 
 /**
- * Softmax of the n scores from `start` on, written to the same places of `out`. Masked places are left as they are.
+ * Softmax of the n scores from `start` on, written to the same indices of `out`. Masked entries are left as they are.
  * Returns the entropy in bits: with z = (score − top) / T and Z = Σ exp z it is (ln Z − Σ w·z) / ln 2, which needs
  * one logarithm per row instead of one per cell.
  */
@@ -70,7 +70,7 @@ export function scores(q, k, L, S, D) {
 
 /**
  * Masks as in `attnlab.masks`, flat (L, S), 1 = may attend. Aligned at the lower right: the last query
- * stands at the last key. "padding" blocks the last `padding` keys. null for a name that is not a preset.
+ * is at the last key. "padding" blocks the last `padding` keys. null for a name that is not a preset.
  * @returns {Uint8Array | null}
  */
 export function presetMask(name, L, S, { radius = 1, padding = 1 } = {}) {

@@ -4,7 +4,7 @@
 (function (parts) {
   "use strict";
   const { need } = linker(parts);
-  globalThis.attnlabPlace = document.currentScript?.src; // heavy weights lie beside this script
+  globalThis.attnlabPlace = document.currentScript?.src; // heavy weights are beside this script
 
   /** The few methods of a Jupyter widget model that a figure uses. */
   class Model {
@@ -43,7 +43,7 @@
     const el = document.createElement("div");
     const model = new Model(state);
     const fallback = place.querySelector(".al-fallback");
-    const dispose = await figure.render({ model, el, fallback }); // a figure may take over what stands there
+    const dispose = await figure.render({ model, el, fallback }); // a figure may take over what is there
     place.append(el);
     fallback?.remove();
     el.firstElementChild?.figure?.measure?.();

@@ -1,4 +1,4 @@
-// Attention on a picture: which patches a chosen patch, layer and head looks at, and how many hold most of it.
+// Attention on a picture: which patches a chosen patch attends to in a layer and head, and how many hold most of it.
 import { array, choice, context2d, frame, make, nice, slider } from "./kit.js";
 import { letter, onPress, outline, paintMap, photograph } from "./chart.js";
 import { weightPlace } from "./palette.js";
@@ -19,7 +19,7 @@ export function weightsOf({ roots, layer, head, token }) {
   };
   if (head >= 0) return row(layer, head, token);
   if (head === MEAN) return mean(layer, token);
-  let share = new Float64Array(length); // follow the token back, layer by layer: half stays, half is looked up
+  let share = new Float64Array(length); // follow the token back, layer by layer: half stays, half is mixed in
   share[token] = 1;
   for (let n = layer; n >= 0; n--) {
     const next = share.map((w) => w / 2);
@@ -126,7 +126,7 @@ function render(context) {
       `layer ${model.get("layer") + 1}, ${name}: ${now.count} of ${now.map.length} patches ` +
       `${now.count === 1 ? "holds" : "hold"} ` +
       `${Math.round(100 * model.get("share"))} % of what goes to patches; ${nice(100 * now.elsewhere, 0)} % goes to ` +
-        `tokens that are no patch.`;
+        `tokens that are not patches.`;
   }
   paint();
   figure.on(["layer", "head", "row", "column", "share"], () => figure.schedule(paint));

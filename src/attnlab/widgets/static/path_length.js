@@ -115,7 +115,7 @@ function controls(it) {
 function choosing(it) {
   const { model, state, figure } = it;
   function setLength(n) {
-    // A place at the end stays at the end.
+    // A token at the end stays at the end.
     const was = state();
     const keep = (place) => (place === was.n - 1 ? n - 1 : Math.min(place, n - 1));
     figure.push("n", n);
@@ -195,7 +195,7 @@ function diagramsOf(it) {
     const depth = kind === "convolution" ? now.path.convolution : 1; // as many layers as this pair needs
     const tokens = model.get("tokens");
     const words = Array.from({ length: n }, (_, i) => tokens[i] ?? String(i + 1));
-    // Every token has its name below it; where names are wider than tokens, each second one stands a line lower.
+    // Every token has its name below it; where names are wider than tokens, every second one is a line lower.
     const room = Math.max(1, Math.floor(pitch / (0.58 * it.em)));
     const lower = words.some((word) => word.length > room) ? 1.1 * it.em : 0;
     const top = 2.2 * it.em, bottom = high - 3.3 * it.em - lower;
@@ -310,7 +310,7 @@ function painting(it) {
     const columns = it.size >= 40 * it.em ? shown.length : 1;
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     const wide = Math.max(160, Math.floor((it.size - 1.6 * it.em * (columns - 1)) / columns));
-    // A stack of layers needs height; diagrams that stand side by side are equally high, and fit a slide.
+    // A stack of layers needs height; diagrams side by side are equally high, and fit a slide.
     const stack = Math.max(10.5, 5 + 1.3 * now.longest.convolution);
     for (const [kind, parts] of diagrams) {
       const high = columns > 1 ? (conv ? Math.min(12, stack) : 10.5) : kind === "convolution"

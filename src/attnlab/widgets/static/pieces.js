@@ -14,7 +14,7 @@ export function readPieces(bytes) {
     texts.push(String.fromCharCode(...bytes.subarray(at + 1, at + 1 + length)));
     at += 1 + length;
   }
-  // The names of marks and bytes are no text: nobody may type them.
+  // The names of marks and bytes are not text: nobody may type them.
   const numbers = new Map(texts.slice(FIRST_PIECE).map((text, i) => [text, FIRST_PIECE + i]));
   const joint = (a, b) => (Math.min(a, b) < FIRST_PIECE ? undefined : numbers.get(texts[a] + texts[b]));
   const utf8 = (text) => String.fromCharCode(...new TextEncoder().encode(text));
@@ -27,7 +27,7 @@ export function readPieces(bytes) {
   }
   return {
     length: texts.length,
-    /** A text as numbers, without begin mark: the pair with the highest score is merged, until no pair is a piece. */
+    /** A text as ids, without begin mark: the pair with the highest score is merged, until no pair is a piece. */
     encode(text) {
       const found = text ? characters(` ${text}`) : [];
       for (;;) {

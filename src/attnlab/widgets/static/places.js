@@ -1,16 +1,16 @@
 // Positional encodings: pure functions on numbers and arrays, no DOM. Their twins are in attnlab.layers.positions.
 
-/** Radians a place, one for each pair of numbers: base^(−2i/width). */
+/** Radians per position, one for each pair of numbers: base^(−2i/width). */
 export function frequencies(width, base) {
   return Array.from({ length: width / 2 }, (_, i) => base ** ((-2 * i) / width));
 }
 
-/** The sinusoids of one place: sin, cos, sin, cos, … */
+/** The sinusoids of one position: sin, cos, sin, cos, … */
 export function sinusoid(place, width, base) {
   return frequencies(width, base).flatMap((w) => [Math.sin(place * w), Math.cos(place * w)]);
 }
 
-/** A place as a binary number, lowest bit first. */
+/** A position as a binary number, lowest bit first. */
 export function bits(place, count) {
   return Array.from({ length: count }, (_, i) => (place >> i) & 1);
 }

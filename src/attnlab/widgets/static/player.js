@@ -1,4 +1,4 @@
-// One way through whatever goes step by step: back, forward, play, at the reader's speed.
+// One control for whatever goes step by step: back, forward, play, at the reader's speed.
 import { button, make } from "./kit.js";
 
 const SPEEDS = [1, 2, 4, 0.5]; // times the figure's own pace; one button goes round them
@@ -11,7 +11,7 @@ export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matche
  *
  * `at()` is the step it is at, `go(step)` shows another. `pace`: milliseconds for a step when it plays. `names`: the
  * words on the buttons. `round`: the step that comes after the last. `rate`, { node, value() }, is a control of the
- * figure's own instead of the speed button. `end()` shows the end, where that is no step that is known. `rest()` is
+ * figure's own instead of the speed button. `end()` shows the end, where its step is not known. `rest()` is
  * told when playing ends. The figure calls `paint()` when it paints, and `stop()` when the reader does something else.
  */
 export function player(figure, {

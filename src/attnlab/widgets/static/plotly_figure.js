@@ -7,11 +7,11 @@ import PALETTE from "./palette.json";
 const NEAR = "600px"; // how far below the screen a figure may be when plotly.js is asked for
 const TURN = Math.PI / 9;
 const EYE = { x: 1.4, y: 1.4, z: 1.1 };
-const CENTRE = { x: 0, y: 0, z: -0.2 }; // a cube's lowest corner and its numbers lie far below its middle
+const CENTRE = { x: 0, y: 0, z: -0.2 }; // a cube's lowest corner and its numbers are far below its middle
 const LOWEST = 256; // pixels
 const NAMED = 340; // with a legend, which takes several lines on a phone
 const NARROW = 520; // pixels: a phone
-const CROWD = 12; // words in space: on a phone more would lie on each other
+const CROWD = 12; // words in space: on a phone more would overlap
 const PATIENCE = 60_000; // milliseconds that a kernel may take
 
 /** The colour of a light page in the other theme: inks, surfaces and the stops of ramps know their twin. */
@@ -81,7 +81,7 @@ function whenNear(figure, node, then) {
   const seen = (all) => { if (all.some((one) => one.isIntersecting)) go(); };
   const watch = new IntersectionObserver(seen, { rootMargin: NEAR });
   const go = () => {
-    if (!node.checkVisibility({ visibilityProperty: true })) return; // slides not shown lie at the same place
+    if (!node.checkVisibility({ visibilityProperty: true })) return; // hidden slides are at the same place
     watch.disconnect();
     document.removeEventListener("slidechanged", go);
     then();
@@ -165,7 +165,7 @@ function render(context) {
   figure.body.append(place, readout);
   readout.hidden = !points.length;
 
-  /** Whether words would lie on each other: then the slider and a tap say them. */
+  /** Whether words would overlap: then the slider and a tap say them. */
   const crowded = () => solid && place.clientWidth < NARROW && points.length > CROWD;
 
   /** All traces, and a ring round the chosen point. */

@@ -1,4 +1,4 @@
-// How alike are two places? The cosine of their encodings: a curve and a map for a text, a map for an image.
+// How alike are two positions? The cosine of their encodings: a curve and a map for a text, a map for an image.
 import { array, choice, frame, make, nice, shorten, slider } from "./kit.js";
 import { chart, letter, onPress, outline, paintMap, photograph, roundTicks } from "./chart.js";
 import { amountPlace } from "./palette.js";

@@ -92,7 +92,7 @@ export function matVec(weight, x, bias = null, out = new Float32Array(weight.sha
   return out;
 }
 
-const BLOCK = 64; // rows of an int8 weight that are made floats at a time
+const BLOCK = 64; // rows of an int8 weight that become floats at a time
 
 /**
  * A linear layer, x Wᵀ + b, for all rows of x: flat (L, M), weight (N, M) -> flat (L, N).

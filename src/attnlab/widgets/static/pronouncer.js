@@ -1,10 +1,10 @@
-// Spelling to sound in the browser: type any word, hear it in phonemes, see which letters each one looked at.
+// Spelling to sound in the browser: type any word, hear it in phonemes, see which letters each one attended to.
 import { button, choice, frame, make, shorten } from "./kit.js";
 import { alignmentView, inOrder, noteBox, oneByOne } from "./alignment_view.js";
 import { seq2seqModel } from "./seq2seq_model.js";
 
 const LONGEST_WORD = 40; // letters
-const HARDLY = 0.2; // a letter whose largest weight is below this was hardly looked at
+const HARDLY = 0.2; // a letter whose largest weight is below this hardly counted
 
 /**
  * What was typed, as words of the letters a–z and the apostrophe. Accents are taken off (é is read as e);

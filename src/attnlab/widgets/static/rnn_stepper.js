@@ -16,7 +16,7 @@ export function unrolled(kind, weights, x) {
   return x.map((now) => Array.from((state = cellStep(kind, weights, now, state)).h));
 }
 
-/** The row of a word in the vocabulary; capital letters are forgiven; −1 for a stranger. */
+/** The row of a word in the vocabulary; capital letters are forgiven; −1 for an unknown word. */
 export function rowOf(word, vocabulary) {
   const exact = vocabulary.indexOf(word);
   return exact >= 0 ? exact : vocabulary.indexOf(String(word).toLowerCase());

@@ -1,5 +1,5 @@
-// Rotary positions: each pair of numbers of a query and of a key is a hand of a clock, turned by its place.
-// Su et al. 2021, section 3.2. The dot product depends on the distance of the two places only.
+// Rotary positions: each pair of numbers of a query and of a key is a hand of a clock, turned by its position.
+// Su et al. 2021, section 3.2. The dot product depends only on the distance between the two positions.
 import { array, button, frame, make, nice, slider, svg, toggle } from "./kit.js";
 import { chart, letter } from "./chart.js";
 import { frequencies, pairProducts, turned } from "./places.js";

@@ -22,7 +22,7 @@ export function seq2seqModel({ config, source, target, arrays }) {
   });
   const forwards = cell("encoder.gru"), backwards = cell("encoder.gru", "_reverse"), decoder = cell("gru");
 
-  /** What a query is compared with; computed once a sentence. */
+  /** What a query is compared with; computed once per sentence. */
   function keysOf(annotations) {
     if (config.kind === "additive") return linear(annotations, w["context.score.key.weight"]); // (S, H)
     if (config.kind === "dot") return linear(annotations, w["context.key.weight"]); // (S, H)
@@ -75,8 +75,8 @@ export function seq2seqModel({ config, source, target, arrays }) {
 
   /**
    * The likeliest word again and again, until the end mark or, as `Translator.translate`, 2 · words + 5 of them.
-   * A step has the word's number and text, its probability, the runners-up, and where it looked (S). The temperature
-   * is that of the weights: hot ones blur the context, so it can change what is said.
+   * A step has the word's id and text, its probability, the runners-up, and its weights (S). The temperature
+   * is that of the weights: a high one blurs the context, so it can change what is said.
    */
   function greedy(words, { temperature = 1, longest = 2 * words.length + 5 } = {}) {
     let state = start(encode(words)), last = BOS;

@@ -1,4 +1,4 @@
-// The matrix of sinusoids, with a probe on a place (row) and a dimension (column); beside it, the binary counter.
+// The matrix of sinusoids, with a probe on a position (row) and a dimension (column); beside it, the binary counter.
 // Vaswani et al. 2017, section 3.5.
 import { choice, frame, make, nice, slider } from "./kit.js";
 import { chart, letter, onPress, paintMap, roundTicks } from "./chart.js";
@@ -92,7 +92,7 @@ function render(context) {
     if (binary) over.line(now.wave.flatMap((v, p) => [[p - 0.5, v], [p + 0.5, v]]).map(
       ([p, v]) => [Math.max(0, Math.min(rows - 1, p)), v]), { class: "al-sm-line" });
     else {
-      // The wave is smooth between the places, which are the dots on it.
+      // The wave is smooth between the positions, which are the dots on it.
       const w = frequencies(model.get("width"), now.base)[now.dim >> 1], f = now.dim % 2 ? Math.cos : Math.sin;
       over.line(Array.from({ length: 12 * rows - 11 }, (_, i) => [i / 12, f((i / 12) * w)]), { class: "al-sm-line" });
       now.wave.forEach((v, p) => over.dot(p, v, { r: 2, class: "al-sm-sample" }));

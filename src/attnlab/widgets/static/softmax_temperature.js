@@ -4,7 +4,7 @@ import { entropy, softmax } from "./math.js";
 
 const PRESETS = [0.1, 1, 10];
 
-/** Everything the figure shows, from what it was given. `largest` lists every place that holds the maximum. */
+/** Everything the figure shows, from what it was given. `largest` lists every index that holds the maximum. */
 export function compute(scores, temperature) {
   const weights = [...softmax(scores, { temperature })];
   const top = Math.max(...scores);

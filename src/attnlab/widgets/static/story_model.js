@@ -5,7 +5,7 @@ import { matVec, rowOf } from "./products.js";
 
 /**
  * The model from its arrays (see safetensors.js) and its config. `step(token)` reads one token after those before it:
- * { logits (V), row }: where it looks, (layers, H, S) flat, S tokens with itself. `reset()` forgets them all.
+ * { logits (V), row }: its weights, (layers, H, S) flat, S tokens including itself. `reset()` forgets them all.
  */
 export function storyModel(arrays, config, longest) {
   const { width: E, heads, layers, group = 1, rope_base: base } = config, D = E / heads, kvHeads = heads / group;

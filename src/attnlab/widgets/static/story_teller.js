@@ -1,4 +1,4 @@
-// A small Llama tells a story, token by token: where each token looks in every layer and head, what may come next, how
+// A small Llama tells a story, token by token: each token's weights in every layer and head, what may come next, how
 // the cache of keys and values fills. On request the model itself runs in a worker, on the reader's own opening.
 import { array, button, frame, make, nice, shorten, slider, visible } from "./kit.js";
 import { drawRank } from "./layers.js";
@@ -14,7 +14,7 @@ const LONGEST = 256, MOST = 1000, SHOWN = 10; // tokens it was trained on; chara
 const RARE = 1e-7; // tokens less likely are left out where there are thousands
 const KEYS = ["layer", "head", "position", "temperature", "top_p"];
 
-/** The story that travelled with the page: { length, opened, text(t), row(layer, head, t), next(t) }. */
+/** The story that came with the page: { length, opened, text(t), row(layer, head, t), next(t) }. */
 export function shippedTale({ roots, tokens, logits, nexts, opened }) {
   const [, heads, length] = roots.shape, many = logits.shape[1];
   return {
@@ -61,7 +61,7 @@ export function nextPieces(values, temperature, topP) {
   return { order, plain, kept, shares: plain.slice(0, kept).map((p) => p / mass) };
 }
 
-/** What is drawn: where the chosen token looks, what may follow it, what the first token gets on average. */
+/** What is drawn: the chosen token's weights, what may follow it, what the first token gets on average. */
 export function compute(tale, { layer, head, position, temperature, top_p: topP }, { layers, width }) {
   const last = tale.length - 1, at = position < 0 ? last : Math.min(position, last);
   const { values, name } = tale.next(at), { order, plain, kept, shares } = nextPieces(values, temperature, topP);
@@ -95,7 +95,7 @@ function headWall(figure, layers, heads, chosen) {
   function rowOf(thumb, tale, t) {
     const { n, h, ink } = thumb, weights = tale.row(n, h, t);
     const line = ink.createImageData(t + 1, 1);
-    thumb.first = t ? thumb.first + weights[0] : 0; // the first token has nobody else to look at
+    thumb.first = t ? thumb.first + weights[0] : 0; // the first token has nothing else to attend to
     thumb.sink = t ? thumb.first / t : 0;
     paintWeights(line, weights, figure.theme);
     ink.putImageData(line, 0, t);
@@ -129,7 +129,7 @@ function headWall(figure, layers, heads, chosen) {
   return { grid, paint, clear, sinks: () => thumbs.map(({ sink }) => sink) };
 }
 
-/** The story as pieces, coloured by where the chosen one looks; pressing a piece chooses it. */
+/** The story as pieces, coloured by the chosen one's weights; pressing a piece chooses it. */
 function storyText(figure, chosen) {
   const node = make("div.al-st-story", { role: "region", "aria-label": "The story", tabindex: "0" }), spans = [];
   figure.listen(node, "click", (event) => {
@@ -183,7 +183,7 @@ function nextBars() {
   return { nodes: [title, list], paint };
 }
 
-/** The model's part: loaded on request, then it reads an opening and goes on, one token at a time. */
+/** The model's part: loaded on request, then it reads an opening and continues, one token at a time. */
 function teller(figure, model, { heads, show, words, buttons }) {
   let worker = null, pieces = null, tale = null, dice = null, seed = 0, running = false, busy = false;
   const panel = weightsPanel(figure, model, {

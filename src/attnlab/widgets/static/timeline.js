@@ -1,7 +1,7 @@
 // A timeline: events along a line, one of them open. Threads of thought can be shown alone.
 import { button, choice, frame, make, shorten, slider } from "./kit.js";
 
-/** What is shown: the places of the thread's events, which of them is open, and the years between. */
+/** What is shown: the indices of the thread's events, which of them is open, and the years between. */
 export function view(events, selected, thread) {
   const shown = events.flatMap((event, i) => (!thread || event.thread === thread ? [i] : []));
   const places = shown.length ? shown : events.map((_, i) => i);

@@ -19,7 +19,7 @@ export function openTransformer({ config, source, target, arrays }) {
 /** The name of one head, as the figure and Python know it: "cross.1.3" is decoder layer 1, head 3, from 0. */
 export const headName = (block, layer, head) => `${block}.${layer}.${head}`;
 
-/** One word as a vector, with its place: √E · row + waves (Vaswani et al. 2017, §3.5), or a learned place. */
+/** One word as a vector, with its position: √E · row + waves (Vaswani et al. 2017, §3.5), or a learned vector. */
 function embed({ config, arrays }, side, word, place) {
   const E = config.width, out = new Float32Array(E), row = rowOf(arrays[`${side}.words.weight`], word);
   const learned = arrays[`${side}.places.table`];
@@ -33,7 +33,7 @@ const turn = ({ config }, x, first) =>
   (config.positions === "rope" ? rope(x, { D: config.width / config.heads, heads: config.heads, first }) : x);
 
 /**
- * All heads of one attention: q (L, E) against keys and values (S, E) gives `out` (L, E) and the maps, one (L, S) a
+ * All heads of one attention: q (L, E) against keys and values (S, E) gives `out` (L, E) and the maps, one (L, S) per
  * head. A silent head gathers nothing: its part of the result stays 0, its map can still be seen.
  */
 const attendHeads = (q, keys, values, E, heads, silent) =>
@@ -100,8 +100,8 @@ const behind = (old, row) => {
 };
 
 /**
- * One token through the decoder. `past` holds the keys and values of the tokens before it, one pair a layer; the new
- * `past` is made beside it, so every earlier moment can be gone back to. `looks` are rows of the maps, [layer][head].
+ * One token through the decoder. `past` holds the keys and values of the tokens before it, one pair per layer; the
+ * new `past` is made beside it, so any earlier moment can be revisited. `looks` are rows of the maps, [layer][head].
  */
 export function decodeToken(model, memory, past, token, off = new Set()) {
   const { config } = model, E = config.width, place = past.length ? past[0].keys.length / E : 0;
@@ -151,7 +151,7 @@ export function readSource(model, words, off = []) {
 }
 
 /**
- * What the decoder sees after the words `said` (numbers): one moment for each token it has read, the first being
+ * What the decoder sees after the words `said` (ids): one moment for each token it has read, the first being
  * the start mark. Moments are kept, so a new word costs one token; after other words the common beginning stays.
  */
 export function momentsOf(run, said) {

@@ -87,7 +87,7 @@ export function paintingWords(it) {
         "aria-pressed": String(block !== "encoder" && row === it.now.said.length),
         onclick: () => pick("fr", words.length) }, "?")]),
     ]);
-    for (const line of [english, french]) { // one stop for the Tab key in each line; arrows go on from there
+    for (const line of [english, french]) { // one stop for the Tab key in each line; arrow keys from there
       const stop = line.querySelector("[aria-pressed=true]") ?? line.lastElementChild;
       for (const node of line.children) node.tabIndex = node === stop ? 0 : -1;
     }
@@ -120,7 +120,7 @@ export function paintingWords(it) {
       links.replaceChildren(...ribbons([middle(en[row]), under], en.map((node, j) => [middle(node), under, weight(j)]),
         colour, { arc: 1 }));
     } else if (block === "cross") {
-      // the strongest look of the other words, pale
+      // the strongest link of each other word, pale
       const past = it.now.moments.flatMap((_, i) => (i === row || !fr[i + 1] ? []
         : ribbons([middle(fr[i + 1]), over], [[middle(en[strongestOf(data, i)]), under, 0.12]], "var(--al-muted)")));
       links.replaceChildren(...past,

@@ -9,9 +9,9 @@ import { finish, headName, openTransformer, readSource } from "./transformer_mod
 import { paintingHeads, paintingWords } from "./transformer_painting.js";
 import { strongestOf } from "./transformer_view.js";
 
-const PACE = 750; // milliseconds a word
+const PACE = 750; // milliseconds per word
 
-/** The sentence, and the way through time. */
+/** The sentence, and moving through time. */
 function sentenceBox(it) {
   const { context } = it;
   const { model } = context;
@@ -121,7 +121,7 @@ function acting(it) {
   const blockNames = () => Array.from({ length: it.transformer.config.heads },
     (_, h) => headName(model.get("block"), model.get("layer"), h));
 
-  /** Say these words instead; the look is at the newest. */
+  /** Say these words instead; the newest is in focus. */
   function say(words, { keep = false } = {}) {
     if (!keep) pause();
     figure.push("row", -1);
@@ -131,7 +131,7 @@ function acting(it) {
     if (!it.now.finished) say([...model.get("said"), it.transformer.target[it.now.choice]], options);
   }
   const pause = () => walk.stop();
-  /** Heads off or on again. What was said is said anew, as far as it had come. */
+  /** Heads off or on again. What was said is said afresh, as far as it had come. */
   function knock(which, silent) {
     pause();
     const off = new Set(model.get("off"));

@@ -5,7 +5,7 @@ import { paintWeights } from "./map.js";
 const FONT_STACK = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 const SLANT = (50 * Math.PI) / 180; // of the words on the top axis
 
-/** Paint a map, one pixel a cell, into a canvas that CSS enlarges. The grid may have rows that wait for words. */
+/** Paint a map, one pixel per cell, into a canvas that CSS enlarges. The grid may have rows that wait for words. */
 export function paintThumb(canvas, map, grid, theme, causal) {
   const columns = causal ? grid : map.columns, rows = Math.max(grid, map.rows);
   if (canvas.width !== columns || canvas.height !== rows) { canvas.width = columns; canvas.height = rows; }
@@ -127,12 +127,12 @@ export function strongestOf(map, row) {
   return best;
 }
 
-/** Ribbons from one place to others: thick and dark where the weight is large. `ends` are [x, y, weight]. */
+/** Ribbons from one word to others: thick and dark where the weight is large. `ends` are [x, y, weight]. */
 export function ribbons(from, ends, colour, { arc = 0 } = {}) {
   const [x, y] = from;
   return ends.filter(([, , w]) => w >= 0.01).sort((a, b) => a[2] - b[2]).map(([to, level, w]) => {
     const out = arc * reach(x, to);
-    // a loop: it looks at itself
+    // a loop: it attends to itself
     const d = arc && x === to ? `M${x - 5} ${y}C${x - 20} ${y + 0.8 * out} ${x + 20} ${y + 0.8 * out} ${x + 5} ${y}`
       : arc
       ? `M${x} ${y}C${x} ${y + out} ${to} ${level + out} ${to} ${level}`
@@ -142,5 +142,5 @@ export function ribbons(from, ends, colour, { arc = 0 } = {}) {
   });
 }
 
-/** How far an arc swings out: further for words further apart; a word that looks at itself makes a loop. */
+/** How far an arc swings out: further for words further apart; a word that attends to itself makes a loop. */
 const reach = (x, to) => Math.min(58, 22 + Math.abs(to - x) / 6);

@@ -8,7 +8,7 @@ import { tensor } from "./wire.js";
 
 const MEAN = [0.485, 0.456, 0.406], DEVIATION = [0.229, 0.224, 0.225]; // ImageNet's, for red, green and blue
 
-/** Pixels (S, S, 3) of 0 … 255 as patches (N, 3·P·P), normed as ImageNet's models read them. */
+/** Pixels (S, S, 3) of 0 … 255 as patches (N, 3·P·P), normalised as ImageNet's models read them. */
 export function patchify(pixels, size, patch) {
   const side = size / patch, width = 3 * patch * patch, out = new Float32Array(side * side * width);
   for (let n = 0, c = 0; n < side * side; n++) {
@@ -28,7 +28,7 @@ function cubic(t) {
   return [far(t + 1), near(t), near(1 - t), far(2 - t)];
 }
 
-/** For each new place along one axis: four old places (the ends repeat) and how much each counts. */
+/** For each new position along one axis: four old positions (the ends repeat) and how much each counts. */
 function taps(old, now) {
   return Array.from({ length: now }, (_, i) => {
     const at = ((i + 0.5) * old) / now - 0.5, first = Math.floor(at);
@@ -37,7 +37,7 @@ function taps(old, now) {
   });
 }
 
-/** Trained places (old², E) for another grid, between the old ones: (now², E), as torch's bicubic interpolate. */
+/** Trained positions (old², E) for another grid, between the old ones: (now², E), as torch's bicubic interpolate. */
 export function resizePlaces(table, old, now, E) {
   if (old === now) return table.slice();
   const out = new Float32Array(now * now * E), axis = taps(old, now);

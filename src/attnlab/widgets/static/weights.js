@@ -1,4 +1,4 @@
-// Heavy weights, on request: nothing is loaded before the reader asks. On a static page they lie beside it as small
+// Heavy weights, on request: nothing is loaded before the reader asks. On a static page they are beside it as small
 // scripts (which also work from file://); in JupyterLab the kernel sends them. The Python side is widgets/weights.py.
 import { button, make } from "./kit.js";
 import { fromBase64, toBytes } from "./wire.js";
@@ -23,7 +23,7 @@ function fromScript(name, i, signal) {
       else resolve(fromBase64(text));
     };
     node.onerror = () => reject(
-      new Error("The weights are not beside this page: build the site anew, or copy its whole folder."));
+      new Error("The weights are not beside this page: build the site again, or copy its whole folder."));
     document.head.append(node);
   });
 }
@@ -79,8 +79,7 @@ export async function loadWeights(model, { $weights: name, bytes, sha256, parts 
 
 /**
  * A button that says how much it will load, then a bar with Cancel. `ready(bytes)` is called once, and may be async:
- * while
- * it runs the bar says so, and what it throws is shown. Returns the node; put it where the model's part would be.
+ * while it runs the bar says so, and what it throws is shown. Returns the node; put it where the model's part would be.
  */
 export function weightsPanel(figure, model, { trait = "weights", what = "the model", ready }) {
   const size = () => `${megabytes(model.get(trait).bytes)} MB`;

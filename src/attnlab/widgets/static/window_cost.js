@@ -1,4 +1,4 @@
-// What attention costs as pictures grow: every token with every token, or inside of windows.
+// What attention costs as pictures grow: every token with every token, or inside windows.
 import { choice, frame, make, slider } from "./kit.js";
 import { chart, letter } from "./chart.js";
 

@@ -32,7 +32,7 @@ export function sees(cell, { side, window, by, masked }) {
   return found;
 }
 
-/** How a cell travels when the picture rolls: [row, column, row, column] of its way, and once more a picture's side
+/** How a cell moves when the picture rolls: [row, column, row, column] of its path, and once more a picture's side
  * away if it leaves at an edge, where it comes in again. */
 export function ways(cell, side, by) {
   const r = Math.floor(cell / side),
@@ -71,7 +71,7 @@ export function compute({ side, window, shift, step, row, column, blocks, masked
   };
 }
 
-/** The masks of all windows, side by side as they lie in the picture: pixels 1 where a query may see a key. */
+/** The masks of all windows, side by side as they are in the picture: pixels 1 where a query may see a key. */
 export function maskPixels({ side, window, shift, masked }) {
   const across = side / window,
     cells = window * window,

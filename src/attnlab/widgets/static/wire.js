@@ -6,7 +6,7 @@
 
 /** @typedef {{shape: number[], dtype: string, data: any, scale?: any}} Packed */
 
-/** Bytes of one's own: a figure may write to them, and any typed array may begin at their start. */
+/** A private copy of the bytes: a figure may write to them, and any typed array may begin at their start. */
 export function toBytes(value) {
   if (typeof value === "string") return fromBase64(value);
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();

@@ -11,7 +11,7 @@
 //     return { done: true };
 //   }
 //
-// `report(share, value)` tells the page how far the work is, lets it in between two steps, and throws when the
+// `report(share, value)` tells the page how far the work is, gives it a turn between two steps, and throws when the
 // reader has cancelled. What an export keeps in its module (the net) stays until the worker is closed.
 import { source } from "./linker.js";
 
@@ -26,7 +26,7 @@ export class Cancelled extends Error {
 /** What the worker runs: calls by name, one answer each. `post` sends to the page, `listen` hears it. */
 function serve(exports, post, listen) {
   const cancelled = new Set();
-  // Messages wait while a job computes: a message to oneself lets those that came before it in.
+  // Messages wait while a job computes: a message to itself lets in those that came before it.
   const breathe = () => new Promise((go) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => { port1.close(); go(); };

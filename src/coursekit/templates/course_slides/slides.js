@@ -8,7 +8,7 @@ const ALONE = ":not(:has([data-widget], figure, img, h1)):not(.layout-question)"
 // How much a figure is enlarged. Its letters have 15.4 pixels or more (kit.css): from 1.6 on the last row reads them.
 const LARGE = [1.6, 1.9, 2.3];
 const TOO_SMALL = [1.5, 1.4, 1.3, 1.2, 1.1, 1, 0.9, 0.8, 0.7, 0.6];
-// What a hall gets of a figure: all, no readout, two controls, its controls beside it; and what each is worth. The last
+// What a hall sees of a figure: all, no readout, two controls, its controls beside it; and what each is worth. The last
 // are tried when nothing else is whole; a figure that is the statement of its slide, too, keeps its title until then.
 const MODES = [["", 1], ["bare", 0.9], ["few", 0.85], ["bare few", 0.8], ["beside", 0.9]];
 const UNTITLED = MODES.filter(([mode]) => mode.startsWith("bare")).map(([mode, worth]) => [`${mode} mute`, worth]);
@@ -53,7 +53,7 @@ function arrange(slide) {
   }
 }
 
-/** Printed figures as large as the room that is left, also larger than they were drawn. */
+/** Printed figures as large as the room that is left, even larger than they were drawn. */
 function fitPictures(slide) {
   for (const image of slide.querySelectorAll("figure > img[width]")) {
     const room = image.closest(".course-fill, .course-columns > div");
@@ -183,7 +183,7 @@ async function fit(slide) {
   slide.dataset.fits = overflows(slide) ? "no" : "yes";
 }
 
-/** Words that leave half of their slide empty stand in the middle of it, below their heading. */
+/** Words that leave half of their slide empty go in the middle of it, below their heading. */
 function centre(slide) {
   const held = parts(slide).filter((part) => !part.matches("h1, h2, h3"));
   const free = HEIGHT - 50 - foot(slide);

@@ -1039,7 +1039,7 @@ for run in recorded["induction"]:
 #
 # $N$: parameters without embeddings, $D$: tokens (letters) read, $E$: what no model can know. For given exponents the rest is linear regression, so we try all pairs of a grid. **The largest size is held out**: its losses are predicted from the others.
 
-# %%
+# %% tags=["hide-input"]
 scaling = json.loads(assets.find("data/scaling_law.json").read_text())
 sizes = sorted({run["parameters"] for run in scaling["grid"]})
 amounts = sorted({run["tokens"] for run in scaling["grid"]})

@@ -1384,7 +1384,7 @@ figures.show(
 #
 # Large ViTs keep notes in patches with nothing to show: tokens of enormous norm, often in the background. **Registers**, extra tokens that are thrown away at the end, give the notes another home ([Darcet et al. 2024](https://arxiv.org/abs/2309.16588)). Is our small DINOv2 clean? 60 of 256 patches lie on the border, 23 %.
 
-# %%
+# %% tags=["hide-input"]
 border = torch.ones(16, 16, dtype=torch.bool)
 border[1:-1, 1:-1] = False
 shares = {}

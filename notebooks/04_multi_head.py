@@ -54,7 +54,9 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # attnlab · chapter 4
 #
-# One softmax, one mixture. So take several.
+# One softmax, one mixture.
+#
+# So take several.
 
 # %% [markdown] tags=["notes"]
 # 45 minutes: one head fails (10), heads by hand and what they cost (10), a real encoder, roles and knock-out (15), superposition (8), quiz (2).
@@ -333,7 +335,7 @@ assert took.amax(1).min() > 0.8, took
 # | 1, 0 | 0 | $\alpha M_{01} + \beta M_{00} + \rho_0 > \alpha M_{11} + \beta M_{10} + \rho_1$ |
 #
 # Add the first two lines: $\beta \Delta > 0$ with $\Delta = M_{00} + M_{11} - M_{01} - M_{10}$, so $\Delta > 0$. Add the last two: $(\beta - \alpha) \Delta > 0$. Together: **the second answer is always right only if $\beta > \alpha$.** By the same
-# argument the first is always right only if $\alpha > \beta$. One row of weights cannot do both. No width, no training, no luck helps. ∎
+# argument the first is always right only if $\alpha > \beta$. One row of weights cannot do both. No width, no training, no luck helps. ∎
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Why: one softmax = one convex mixture
@@ -1308,7 +1310,7 @@ assert 0.6 < lost_each[0] / lost_each[1] < 1.6, lost_each
 #
 # ### "More heads cost more"
 #
-# The four matrices are $(E, E)$ for any $H$, and part 4 counted the same products. (Time is another matter, as the clock showed.) What more heads do cost is *width per head*. The table of scores is a product of two matrices with $D$ columns, so its rank is at most $D$. With $D = 1$ a head can only multiply single numbers ([Bhojanapalli et al. 2020](https://arxiv.org/abs/2002.07028)):
+# The four matrices are $(E, E)$ for any $H$, and part 4 counted the same products. (Time is another matter, as the clock showed.) What more heads do cost is *width per head*. The table of scores is a product of two matrices with $D$ columns, so its rank is $D$ at most. With $D = 1$ a head can only multiply single numbers ([Bhojanapalli et al. 2020](https://arxiv.org/abs/2002.07028)):
 
 # %%
 seed(0)

@@ -88,7 +88,7 @@ function render(context) {
     const plot = chart({
       wide, high: Math.round(figure.tall((two ? 19 : 16) * em, plotPlace)), em, x: [0, last], y: [0, 1.02],
       xTicks: ticks.length ? [0, ...ticks] : [0, last],
-      yTicks: [0, 0.25, 0.5, 0.75, 1], xName: "length of the test sequence",
+      yTicks: [0, 0.25, 0.5, 0.75, 1], xName: "length of the test sequence", right: 1.2,
         label: `Accuracy against length for ${now.shown.length} encodings`,
     });
     plot.rule(plot.x(trained), plot.box.top, plot.x(trained), plot.box.bottom, "al-xp-trained");

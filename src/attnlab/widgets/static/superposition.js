@@ -129,7 +129,7 @@ function render(context) {
       value.textContent = nice(now.output[i], 2);
     });
     loss.textContent = `${now.kept} of ${n} features kept in 2 numbers · ` +
-      `loss ${nice(now.loss, 4)} when ${percent(now.test)} of the features are 0`;
+      `loss ${nice(now.loss, 4)} with ${percent(now.test)} zeros`;
     const ghosts = now.output.filter((y, i) => !now.input[i] && y > 0.05).length;
     const lost = now.output.filter((y, i) => now.input[i] && y < 0.5).length;
     const on = now.input.filter(Boolean).length;

@@ -49,7 +49,7 @@ function render(context) {
   );
 
   const head = make("div.al-t-bar-row.al-t-bar-head", { "aria-hidden": "true" },
-    make("span", {}, "score s"), make("span", {}, "weight α = softmax(s / τ)"));
+    make("span", {}, "score s"), make("span", {}, "weight α = softmax(s\u00a0/\u00a0τ)"));
   const list = make("div.al-t-bars", { role: "list" });
   const meaning = make("div");
   const sums = make("div.al-t-sums");

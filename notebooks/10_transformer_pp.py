@@ -239,7 +239,7 @@ assert max(caught) <= 120
 assert (curves["Transformer++"] - curves["2017"])[:, -1].max() < -0.05
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Today's model overtakes the old one on the way
+# ## Today's model is there well before the end
 
 # %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(7, 3.6))
@@ -661,7 +661,10 @@ for name, size in steps.items():
     print(f"{name:40} {size / 1e9:7.1f} GB  {factor}")
     before = size
 
-# %% tags=["slide", "hide-input"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## A million tokens: savings multiply
+
+# %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(7.4, 3.2))
 short = ["multi-head", "+ GQA", "+ int8", "+ windows", "+ ring of 8"]
 sizes_gb = [size / 1e9 for size in steps.values()]
@@ -1128,7 +1131,7 @@ figures.show(
 )
 
 # %% [markdown]
-# Read it honestly. **RoPE alone buys more than all ten together**: 2.27 falls to 1.99, and ++ ends at 2.01. **SOAP** buys a little more, and the best rung of all is the fifth, at 1.95. From there on we climb *down*: **pre-norm costs**, added or left out, and what follows does not win it back. Three layers train well without it; where post-norm got stuck, in part 4, there were four or more. Most other switches lie within the spread of three seeds. Some are not meant to lower the loss: GQA and tying save memory, fused attention saves time and memory. And QK-norm, which tamed the scores at a rate of 0.03, changed no more than the seeds do at the ladder's rates.
+# Read it honestly. **RoPE alone buys more than all ten together**: 2.27 falls to 1.99, and ++ ends at 2.01. **SOAP** buys a little more, and the best rung of all is the fifth, at 1.95. From there on we climb *down*: **pre-norm costs**, measured both ways, and what follows does not win it back. Three layers train well without it; where post-norm got stuck, in part 4, there were four or more. Most other switches lie within the spread of three seeds. Some are not meant to lower the loss: GQA and tying save memory, fused attention saves time and memory. And QK-norm, which tamed the scores at a rate of 0.03, changed no more than the seeds do at the ladder's rates.
 
 # %% tags=["hide-input"]
 for name in ("positions", "optimiser", "qk_norm", "network", "norm"):
@@ -1589,9 +1592,9 @@ check("10.7", my_block)
 # %% [markdown]
 # ### On a GPU, and the capstone
 #
-# [FlashAttention at full size](gpu_10_flash_attention.ipynb): the Triton kernel beside SDPA, time and memory against the number of tokens.
+# [FlashAttention at full size](gpu_10_flash_attention.ipynb): the Triton kernel beside SDPA, time and memory against the number of tokens. [Scale out](gpu_10_scale_out.ipynb): one training script on many GPUs.
 #
-# [Your own model](capstone_your_own_model.ipynb) ★★★: put the functions you wrote in this course together into a model that loads the published weights and tells the same story. It also says how the same training script runs on many GPUs.
+# [Your own model](capstone_your_own_model.ipynb) ★★★: put the functions you wrote in this course together into a model that loads the published weights and tells the same story.
 
 # %% [markdown] tags=["slide"]
 # ## 8 · Takeaways

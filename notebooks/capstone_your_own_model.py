@@ -119,17 +119,17 @@ machine()
 
 # %%
 teller = stories15m()
-print(teller.tell("Once upon a time", length=60))
+print(textwrap.fill(teller.tell("Once upon a time", length=60), 72))
 
 # %% [markdown]
 # ## The numbers you are given
 #
-# They are plain tensors, with no model around them. Matrices are stored as (out, in), so a projection is `x @ w.T`.
+# They are plain tensors, with no model around them. A projection is `x @ w.T`, since matrices are stored as (out, in).
 #
 # | symbol | here | meaning |
 # |---|---|---|
 # | $L$, $S$ | | new tokens; keys in all, old and new |
-# | $E$, $V$ | 288, 32 000 | model width; tokens in the vocabulary |
+# | $E$, $V$ | 288, 32,000 | model width; tokens in the vocabulary |
 # | $H$, $G$, $D$ | 6, 6, 48 | heads of queries; heads of keys and values; width of a head |
 # | $F$ | 768 | hidden width of the network |
 
@@ -158,7 +158,7 @@ assert len(weights.layers) == weights.heads == 6
 #
 # $$y = \frac{x}{\sqrt{\frac1E \sum_i x_i^2 + \varepsilon}} \odot w, \qquad \varepsilon = 10^{-5}$$
 #
-# `x` is $(…, E)$ and `weight` is $(E,)$.
+# `x` is $(…, E)$ and `weight` is $(E)$.
 
 
 # %% tags=["stub"] exercise="C.1"
@@ -394,7 +394,7 @@ Diagram(
         Step("The cache grows downwards. Nothing old is computed again.", ["cat", "all"]),
     ],
     gap=(34, 26),
-    title="One head's cache, one token later",
+    title="The cache, one token later",
 )  # fmt: skip
 
 
@@ -421,7 +421,7 @@ check("C.6", my_cache)
 # %% [markdown] tags=["exercise"] exercise="C.7"
 # ### Exercise C.7 ★★ · What may be drawn (15 min)
 #
-# From logits $(V,)$ to the probabilities one draws from: divide by the temperature, softmax, then keep the smallest set of likeliest tokens that reaches `top_p` ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). What is left adds up to 1.
+# From logits $(V)$ to the probabilities one draws from: divide by the temperature, softmax, then keep the smallest set of likeliest tokens that reaches `top_p` ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)). What is left adds up to 1.
 
 
 # %% tags=["plumbing"]
@@ -632,7 +632,7 @@ HeadGrid(
     head=2,
     query=8,
     title="Your model's 36 heads on nine tokens",
-    caption="Click through the layers. Which heads look one word back? Which lean on the mark at the start?",
+    caption="Click through the layers, counted from 0. Which heads look one word back? Which lean on the mark at the start?",
 )
 
 # %% [markdown]
@@ -759,7 +759,7 @@ assert slipped == teller.continue_("Once upon a time", length=32)
 # How surprised is each of them by the right story, token by token?
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Wrong pairs begin almost right
+# ## Three mistakes, no error message
 
 # %% tags=["fragment", "hide-input"]
 story = torch.tensor(

@@ -56,7 +56,8 @@ class Certificate:
         return (
             f'<iframe title="Your certificate" srcdoc="{html.escape(self.page)}" '
             'sandbox="allow-scripts allow-modals" '
-            'style="width:100%;height:36rem;border:0;background:#fff"></iframe>'
+            'style="width:100%;height:clamp(36rem,74rem - 80vw,56rem);border:0;background:#fff">'
+            "</iframe>"
         )
 
 

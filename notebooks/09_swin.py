@@ -10,7 +10,7 @@
 #     summary: Attention in small windows costs in proportion to the picture. Shifting the windows joins them, a mask keeps strangers apart, a table of biases says where things are, and merging builds a pyramid. Built, broken, repaired and measured.
 # ---
 
-# %% [markdown] tags=["slide"]
+# %% [markdown]
 # # 9 · Swin windows
 #
 # A ViT lets every patch look at every other one. With small patches that is millions of weights per head. **What if a token looked only at its neighbours, and the neighbourhoods moved from block to block?** Press a token, then drag *Step*.
@@ -59,6 +59,13 @@ from attnlab.widgets.diagram import Box, Diagram, Step
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False, linewidth=100)
 torch.set_num_threads(1)
+
+# %% [markdown] tags=["slide", "slides-only"]
+# # Swin windows
+#
+# attnlab · chapter 9
+#
+# What if a token looked only at its neighbours, and the neighbourhoods moved?
 
 # %% tags=["slide", "hide-input"]
 WindowExplorer(
@@ -235,7 +242,7 @@ WindowCost(
 )
 
 # %% [markdown]
-# $$\Omega_{\text{global}} = 4\,hw\,E^2 + 2\,(hw)^2E, \qquad \Omega_{\text{windows}} = 4\,hw\,E^2 + 2\,M^2\,hw\,E$$
+# $$\begin{aligned} \Omega_{\text{global}} &= 4\,hw\,E^2 + 2\,(hw)^2E \\ \Omega_{\text{windows}} &= 4\,hw\,E^2 + 2\,M^2\,hw\,E \end{aligned}$$
 #
 # with $h \times w$ tokens of width $E$ and windows of $M \times M$ ([Liu et al. 2021](https://arxiv.org/abs/2103.14030), equations 1 and 2). Quadratic against **linear** in $hw$. That is a count. Here is the clock, the best of 2 to 20 rounds:
 
@@ -670,7 +677,7 @@ assert grown == [6**2, 12**2, 15**2, 18**2, 21**2, 24**2], grown
 assert len(masks.shifted_window(24, 24, 6, 3).dense().unique(dim=0)) == 4
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## With shifted windows, a token sees further from block to block
+# ## With a shift, each block lets a token see further
 
 # %% tags=["fragment", "hide-input"]
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.5))
@@ -1010,7 +1017,7 @@ print(
 )
 
 # %% [markdown]
-# **Nothing.** Every offset has the same bias, in all nine blocks and all three heads kept here (three more attend in standing windows, 32 × 8), and the softmax does not see a constant. In this small version the network's hidden layer is one number wide (60 channels, halved for two directions, then divided by 4 twice and rounded down: [its code](https://github.com/zhengchen1999/DAT)), and a layer norm of one number is always 0. (So inside a window this attention knows no positions.) Its shift and mask are Swin's. Here is its last shifted block at work, one token of every window:
+# **Nothing.** Every offset has the same bias, in all nine blocks and all three heads kept here (three more attend in standing windows, 32 × 8), and the softmax does not see a constant. In this small version the network's hidden layer is one number wide (60 channels, halved for two directions, then divided by 4 twice and rounded down: [its code](https://github.com/zhengchen1999/DAT)), and a layer norm of one number is always 0. (Inside a window this attention knows no positions.) Shift and mask are Swin's. Here is its last shifted block at work, one token of each window:
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## A trained model at work, with its mask and without
@@ -1083,7 +1090,7 @@ assert max(row["largest"] for row in about["rows"]) < 8.5
 assert len(about["shifted"]) == 4
 
 # %% [markdown]
-# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line and the picture on the right: the last shifted block). Yet the picture hardly changes: on average by less than a quarter of one grey level, more along the border than inside, in no pixel by more than 8, and the quality stays. That is how a missing mask can go unnoticed. Keep it in mind for exercise 9.5.
+# Leave its mask out, and in the windows at the edges a good part of the attention goes to strangers from the other side (last line and the picture on the right: the last shifted block). Yet the picture hardly changes: on average by less than a quarter of one grey level, more along the border than inside, in no pixel by more than 8, and the quality stays. So a missing mask can go unnoticed: keep it in mind for exercise 9.5.
 
 # %% [markdown]
 # ### Relatives, one idea each

@@ -187,6 +187,7 @@ function render(context) {
     if (!plotly || gone || !(place.clientWidth > 0)) return;
     const layout = look(figure, chart.layout, place.clientWidth);
     if (solid) layout.scene = { ...layout.scene, camera: { center: CENTRE, ...layout.scene.camera, eye: eye() } };
+    if (solid) layout.margin = { ...layout.margin, l: 0, r: 0, ...chart.layout.margin }; // a phone cut the axis' name
     const width = place.clientWidth, wish = figure.tall(width * model.get("shape"), place, 0);
     const height = lecture() ? Math.round(wish) : Math.max(lowest(), Math.round(wish)); // a slide has no more room
     Object.assign(layout, { width, height, uirevision: 1 });

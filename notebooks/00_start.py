@@ -182,7 +182,7 @@ print("after it: ", words[i + 1 : i + 4])
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Which number is *cat*?
 #
-# Number the words in alphabetical order. Is *queen* nearer to *king* than a random word is?
+# Number the words in alphabetical order. Take twenty pairs like *king* and *queen*: is the partner nearer than a random word?
 
 # %% tags=["hide-input"]
 PAIRS = """king queen, cat dog, river lake, doctor nurse, apple banana, paris london,
@@ -832,7 +832,7 @@ for given, (a, b, c, wanted) in zip(answers, puzzles):
 # A blind guess would be right once in 21 thousand. Nobody told the model what a capital or a plural is. It learned by imitating a larger model that predicts missing words, and then from pairs of sentences; the directions appeared on the way. (Word vectors had shown them before, [Mikolov et al. 2013](https://arxiv.org/abs/1301.3781).) And look at the mistakes:
 # they are near misses, not nonsense.
 #
-# Here are six steps from a male word to its female partner, drawn flat. The *x*-axis is the mean step. The *y*-axis is, of all other directions, the one in which the words differ most.
+# Here are six steps from a male word to its female partner, drawn flat. To the right runs the mean step; upwards runs the one of all other directions in which the words differ most.
 
 # %% tags=["hide-input"]
 couples = [("man", "woman"), ("king", "queen"), ("brother", "sister"), ("uncle", "aunt"), ("father", "mother"), ("actor", "actress")]  # fmt: skip
@@ -1232,11 +1232,11 @@ check("00.6", cosines_stay)
 # 4. Real embeddings have directions with a meaning. *Equals* is too strong: unless the given words are left out, one of them wins in 20 of our 24 puzzles.
 # 5. One row per word means one meaning per word. The words around it have to come in some other way.
 #
-# | input | tokens | numbers in each | to width $E$ | parameters |
-# |---|---|---|---|---|
-# | text of $L$ pieces | $L$ | one index | row of a table | $V \cdot E$ |
-# | picture $C \times H \times W$ | $HW/P^2$ | $P^2 C$ | one matrix | $P^2 C \cdot E$ |
-# | sound of $T$ samples | $T/F$ | $F$ | one matrix | $F \cdot E$ |
+# | input | tokens | numbers in each | to width $E$: parameters |
+# |---|---|---|---|
+# | text of $L$ pieces | $L$ | one index | table: $V \cdot E$ |
+# | picture $C \times H \times W$ | $HW/P^2$ | $P^2 C$ | matrix: $P^2 C \cdot E$ |
+# | sound of $T$ samples | $T/F$ | $F$ | matrix: $F \cdot E$ |
 
 # %% tags=["slide", "hide-input"]
 Quiz(

@@ -347,7 +347,7 @@ print(f"{probability(['un', 'chat', 'dort', '■']):.3f}")
 #
 # $$p(y \mid x) = \prod_{t=1}^{T} p(y_t \mid y_{<t},\, x)$$
 #
-# | question | |
+# | question | it asks |
 # |---|---|
 # | **modelling** | how is $p(y_t \mid y_{<t}, x)$ computed? |
 # | **learning** | which parameters make the training pairs likely? |
@@ -1579,9 +1579,7 @@ check("01.3", my_log_p)
 # %% [markdown] tags=["exercise"] exercise="01.4"
 # ### Exercise 1.4 ★★★ · One step of beam search (25 min)
 #
-# There are $K$ beginnings with their log-probabilities so far, `totals` $(K,)$, and the model has said `log_p` $(K, V)$: how likely each of $V$ words is after each beginning. Find the `width` best continuations of all. Return three tensors of shape (`width`,), best first:
-#
-# 1. the new totals, 2. the parents (which beginning is continued, $0 \dots K-1$), 3. the words ($0 \dots V-1$).
+# There are $K$ beginnings with their log-probabilities so far, `totals` $(K,)$, and the model has said `log_p` $(K, V)$: how likely each of $V$ words is after each beginning. Find the `width` best continuations of all. Return three tensors of shape `(width,)`, best first: the new totals, the parents (which beginning is continued, $0 \dots K-1$) and the words ($0 \dots V-1$).
 #
 # Endings play no part here. No loops are needed.
 

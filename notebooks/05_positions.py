@@ -71,7 +71,9 @@ torch.set_printoptions(precision=2, sci_mode=False)
 #
 # attnlab · chapter 5
 #
-# He hit me with a pie. Me hit he with a pie.
+# He hit me with a pie.
+#
+# Me hit he with a pie.
 
 # %% [markdown] tags=["notes"]
 # 40 minutes. Why attention is blind to order (6 min), from a number to waves (10 min), relative and rotary (10 min), the extrapolation experiment (10 min), the quiz. The figures are live.
@@ -364,11 +366,11 @@ Diagram(
 
 # %% tags=["fragment"]
 omega = [1.0, 0.1]  # 100^(-0/4), 100^(-2/4)
-print(" p    sin p   cos p   sin p/10  cos p/10")
+print(" p     sin p    cos p sin p/10 cos p/10")
 for p in range(5):
     a, b = p * omega[0], p * omega[1]
     row = [math.sin(a), math.cos(a), math.sin(b), math.cos(b)]
-    print(f"{p:2d} ", "  ".join(f"{number:6.2f}" for number in row))
+    print(f"{p:2d} ", " ".join(f"{number:8.2f}" for number in row))
 
 # %% [markdown]
 # The first hand is the fast one: it turns by 1 radian per step and comes round after 6.3 positions. The other one is slow, and tells position 0 from position 6, where the first hand has almost come back.
@@ -584,7 +586,7 @@ for k in (0, 1, 5):
 # The authors chose sinusoids because they hoped that a model would learn to attend by relative positions: for each fixed $k$, $PE_{p+k}$ is a linear function of $PE_p$. Is it? Do not take our word for it: **fit** a matrix. Take positions 0 to 62, and solve $PE_{p+1} = M\,PE_p$ in the least-squares sense. (Width 8, so that we can look at it.)
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## One matrix for one step
+# ## What does one step do?
 #
 # Fit $M$ with $PE_{p+1} = M\,PE_p$ on positions 0 to 62. What does $M$ look like?
 
@@ -617,7 +619,7 @@ Diagram(
 # The blocks are [cos ω, sin ω; −sin ω, cos ω]: the sum formulas for sine and cosine. M is one matrix for all positions, even far outside the data it was fitted on. So a linear layer could learn "one back". Whether training finds it is another question: part 5.
 
 # %% [markdown]
-# Blocks of $2 \times 2$ on the diagonal, each a rotation by $\omega_i$:
+# Each block on the diagonal is a rotation by $\omega_i$:
 #
 # $$\begin{pmatrix} \sin((p+k)\,\omega) \\ \cos((p+k)\,\omega) \end{pmatrix} = \begin{pmatrix} \cos k\omega & \sin k\omega \\ -\sin k\omega & \cos k\omega \end{pmatrix} \begin{pmatrix} \sin p\,\omega \\ \cos p\,\omega \end{pmatrix}$$
 #
@@ -654,12 +656,9 @@ shaw = Shaw(8, reach=2)
 position = torch.arange(6)
 distance = position - position[:, None]  # (L, L): key minus query
 a = shaw.vectors[distance.clamp(-2, 2) + 2]  # (L, L, D)
-scores = (q[..., :, None, :] * (k[..., None, :, :] + a)).sum(-1) / math.sqrt(
-    8
-)
-torch.testing.assert_close(
-    scores.softmax(-1) @ v, attention(q, k, v, bias=shaw(q, 6))
-)
+scores = (q[..., :, None, :] * (k[..., None, :, :] + a)).sum(-1)
+alpha = (scores / math.sqrt(8)).softmax(-1)  # (B, H, L, L)
+torch.testing.assert_close(alpha @ v, attention(q, k, v, bias=shaw(q, 6)))
 print("adding vectors to the keys = adding a bias to the scores")
 
 # %% [markdown]
@@ -671,36 +670,35 @@ print("adding vectors to the keys = adding a bias to the scores")
 # %% tags=["hide-input", "fragment"]
 back = torch.arange(160)
 shelf = t5_bucket(-back, both_ways=False)
-fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.7))
-left.step(back, shelf, where="post", color=figures.COLOURS["blue"])
-left.set(
-    title="T5: 32 buckets",
-    xlabel="positions back",
-    ylabel="bucket",
-)
-names_at = ((29, -12), (85, -9.5), (98, -6), (98, -2.6))  # beside the lines
-for slope, spot in zip(alibi_slopes(8)[::2].tolist(), names_at):
-    (line,) = right.plot(back, -slope * back)
-    right.text(*spot, f"slope 1/{1 / slope:.0f}", color=line.get_color())
-right.set(
-    title="ALiBi: straight lines",
-    xlabel="positions back",
-    ylabel="added to the score",
-    ylim=(-20, 1),
-)
-figures.show(
-    fig,
-    alt="Left: the bucket of a distance rises by one for each position up to 16, then ever more slowly, and stays at 31 from 113 on. "
-    "Right: four straight lines that fall from 0, the steepest with slope one half, the flattest one 128th.",
-    caption="T5: distances up to 15 have a bucket of their own, then one bucket serves more and more of them. ALiBi: each head has its slope.",
-)
+first = torch.stack([(shelf == b).nonzero()[0, 0] for b in range(32)])
+far = torch.tensor([32, 64, 128])
+slopes = alibi_slopes(8)[::2]
+Diagram(
+    [
+        Matrix("t5", "T5: where each bucket begins", values=first.view(4, 8), shape="", law="amounts",
+               rows=["bucket 0", "8", "16", "24"], at=(0, 0)),
+        Matrix("alibi", "ALiBi: added to the score", values=-slopes[:, None] * far, shape="",
+               rows=[f"slope 1/{1 / m:.0f}" for m in slopes], columns=[f"{d}" for d in far], at=(1, 0)),
+    ],
+    gap=(24, 18),
+    steps=[
+        Step("T5 counts how far a key lies back. Distances 0 to 15 have a bucket each, and each bucket a learned number for each head.", lit=["t5"]),
+        Step("Then one bucket serves more and more: 16, 17 and 18 share one, 99 to 112 another. From 113 on, all share the last.", lit=["t5"]),
+        Step("ALiBi has no buckets: twice as far back takes off twice as much. Each head has its slope.", lit=["alibi"]),
+    ],
+    title="Two biases by distance",
+    alt="Left: the first distance of each of T5's 32 buckets: 0 to 15 one by one, then 16, 19, 21, 24 and so on in growing steps up to 113. "
+    "Right: what ALiBi adds at 32, 64 and 128 positions back: with slope one half −16, −32 and −64, with slope one 128th −0.25, −0.5 and −1.",
+    caption="Left: 32 buckets, row by row, each with its first distance back. Right: columns are positions back.",
+)  # fmt: skip
 
 # %% tags=["held"]
 assert shelf[:16].tolist() == list(range(16))
-assert (shelf == 31).nonzero()[0] == 113
+assert first[16:18].tolist() == [16, 19]
+assert first[30:].tolist() == [99, 113]
 
 # %% [markdown] tags=["notes"]
-# Read the left curve from 0: sixteen distances with a bucket each, then more and more distances in one bucket. Ask: which distances can such a head not tell apart?
+# Read the left table row by row: sixteen distances with a bucket each, then more and more distances in one bucket. Ask: which distances can such a head not tell apart?
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Relative: change the scores
@@ -740,11 +738,11 @@ figures.show(
 # Turning back by $m$ and forward by $n$ is turning by $n - m$.
 
 # %% [markdown] tags=["slide", "slides-only", "layout-question"]
-# ## Rotary: absolute in, relative out
+# ## RoPE: absolute in, relative out
 #
 # $$(R_{m\omega}\,q)^\top (R_{n\omega}\,k) = q^\top R_{(n-m)\omega}\, k$$
 #
-# Turning back by $m$ and forward by $n$ is turning by $n - m$.
+# Back by $m$ and forward by $n$: a turn by $n - m$.
 
 
 # %%
@@ -1202,27 +1200,30 @@ for kind, edge in (("Shaw", 16), ("T5", 21)):
 
 # %% tags=["fragment", "hide-input"]
 width = 8
-spots = torch.arange(128)
 speeds = {
     "as trained": frequencies(width),
     "squeeze by 4": frequencies(width) / 4,
     "larger base": frequencies(width, stretched_base(4, width)),
 }
-fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2))
-for ax, hand, name in zip(axes, (0, -1), ("fastest", "slowest")):
-    for (way, speed), line in zip(speeds.items(), ("-", "--", ":")):
-        ax.plot(spots, spots * speed[hand], line, label=way, linewidth=2.4)
-    ax.axhspan(0, 31 * speeds["as trained"][hand], color="grey", alpha=0.2)
-    ax.set(
-        title=f"the {name} hand", xlabel="position", ylabel="angle, radians"
-    )
-axes[0].legend(fontsize=12)
-figures.show(
-    fig,
-    alt="Angle against position for the fastest and the slowest hand. As trained, both leave the grey band of trained angles after position 31. "
-    "Squeezed, both stay inside up to position 127. With a larger base the fastest hand turns as trained, and the slowest stays inside.",
-    caption="Shaded: the angles met in training. Squeezing slows every hand; a larger base slows the slowest one by 4 and leaves the fastest alone.",
-)
+step = torch.stack(list(speeds.values())) / speeds["as trained"]  # (3, 4)
+hands = ["fastest", "", "", "slowest"]
+Diagram(
+    [
+        Matrix("step", "one step", values=step, shape="", law="amounts", scale=4.1, rows=list(speeds), columns=hands, at=(0, 0)),
+        Matrix("far", "turned so far", values=step, shape="", law="amounts", rows=list(speeds), columns=hands, at=(1, 0)),
+    ],
+    gap=(24, 18),
+    steps=[
+        Step("Position 31, where training ended: as trained, each hand has turned as far as it ever did. That counts as 1.", lit=["far"]),
+        Step("Position 127: as trained, every hand has turned 4 times as far as in training.", lit=["far"], values={"far": 127 / 31 * step}),
+        Step("Squeezed, all hands are back at 1. But one step is now a quarter of a step, for the fast hand too.", lit=["step", "far"]),
+        Step("With a larger base the fastest hand keeps its step and the slowest is back at 1. The hands between do a bit of both.", lit=["step", "far"]),
+    ],
+    title="Two ways to stretch: what they cost",
+    alt="Two tables for the four hands, fastest to slowest. One step, as trained 1: squeezed it is 0.25 for all, with a larger base 1, 0.63, 0.40, 0.25. "
+    "Turned so far at position 127, with 1 for all that was met in training: as trained 4.1 for all, squeezed 1.0 for all, with a larger base from 4.1 to 1.0.",
+    caption="Four hands, in units of training: 1 is a trained step, and the furthest turn met in training. At 31 the fastest hand has gone round nearly five times, so 4 is new for the slow ones only.",
+)  # fmt: skip
 
 # %% tags=["plumbing", "nbval-ignore-output"]
 ways = {
@@ -1292,6 +1293,8 @@ assert torch.allclose(
     speeds["larger base"][[0, -1]] / speeds["as trained"][[0, -1]],
     torch.tensor([1.0, 0.25], dtype=torch.double),
 )
+assert 4.9 < 31 * speeds["as trained"][0] / (2 * math.pi) < 5
+assert 31 * speeds["as trained"][1] < math.pi  # the next one: half a round
 
 # %% [markdown] tags=["notes"]
 # Squeezing saves the shop and destroys the echo: "three back" becomes "three quarters back". A larger base keeps the fast hands: both tasks recover at twice the length, neither at four times. Chen et al. and Peng et al. stretch and then train a little more.
@@ -1549,7 +1552,7 @@ check("05.5", count_back)
 # %% [markdown] tags=["exercise"] exercise="05.6"
 # ### Exercise 5.6 ★★ · Find the bug (15 min)
 #
-# A chatbot decodes with a cache: the keys of all $S$ tokens are there, and only the newest $L$ tokens have queries. With the whole text at once ($L = S$) its scores are right, and every test passed. As soon as it writes token by token, the text falls apart.
+# A chatbot decodes with a cache: the keys of all $S$ tokens are there, and only the newest $L$ tokens have queries. With $L = S$, the whole text at once, its scores are right, and every test passed. As soon as it writes token by token, the text falls apart.
 #
 # ```python
 # def rope_scores(q, k):
@@ -1626,7 +1629,11 @@ def moves_with_you(kind):
 check("05.7", moves_with_you)
 
 # %% [markdown]
-# Surprised by the sinusoids? Their dot products depend on the offset, but a trained $W_q W_k^\top$ stands between them, and words meet positions in two of the four terms. Only encodings that change the scores, or turn queries and keys *after* the projections, are relative by construction.
+# <details><summary>Surprised by the sinusoids?</summary>
+#
+# Their dot products depend on the offset, but a trained $W_q W_k^\top$ stands between them, and words meet positions in two of the four terms. Only encodings that change the scores, or turn queries and keys *after* the projections, are relative by construction.
+#
+# </details>
 
 # %% [markdown]
 # ### GPU exercise · A language model beyond its length

@@ -59,7 +59,7 @@ def cards(chapters: list[Chapter]) -> str:
             continue
         extra = "".join(
             f'<p class="card-gpu"><a href="{gpu.stem}.html">{html.escape(gpu.title)}</a> '
-            f"on a GPU · {minutes(gpu.minutes)}</p>"
+            f"on a GPU · {minutes(gpu.minutes).replace(' ', '&nbsp;')}</p>"
             for gpu in chapters
             if gpu.gpu and gpu.number == chapter.number
         )

@@ -76,6 +76,10 @@ LETTERS = 10.0
 CELL = re.compile(r'<td(?: class="([^"]*)")?>(?=(.*?)</td>)', re.DOTALL)
 NO_WORDS = re.compile(r'<span class="math[^>]*>.*?</span>|<[^>]*>', re.DOTALL)
 SENTENCE = 20  # letters
+# A browser may break a line between a formula and the comma after it, or the bracket before it.
+BESIDE = re.compile(
+    r'(\(?)(<span class="math notranslate nohighlight">\\\([^<]*\\\)</span>)([,.;:?!)’]*)'
+)
 THEBE_BODY = re.compile(
     r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName = [^<]*</script>',
     re.DOTALL,
@@ -123,7 +127,7 @@ def tidy(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
 
 
 def for_phones(body: str) -> str:
-    """Plots and tables with the marks by which the style sheet knows what a phone may shrink."""
+    """With the marks by which the style sheet knows what may shrink, and where no line breaks."""
 
     def plot(found: re.Match[str]) -> str:
         width, smallest = int(found[1]), float(found[2])
@@ -136,7 +140,11 @@ def for_phones(body: str) -> str:
             return found[0]
         return f'<td class="{f"{found[1]} " if found[1] else ""}course-words">'
 
-    return CELL.sub(cell, PLOT.sub(plot, body))
+    def together(found: re.Match[str]) -> str:
+        beside = found[1] or found[3]
+        return f'<span class="course-together">{found[0]}</span>' if beside else found[0]
+
+    return BESIDE.sub(together, CELL.sub(cell, PLOT.sub(plot, body)))
 
 
 def _neighbour(app: Sphinx, page: str, step: int) -> dict[str, str] | None:

@@ -465,3 +465,11 @@ def test_a_phone_learns_how_narrow_a_plot_may_be_and_which_cells_hold_sentences(
     assert made.count("course-words") == 1
     assert '<td class="text-left course-words"><p>what' in made
     assert made.endswith(formula)
+
+
+def test_a_formula_keeps_the_comma_after_it_and_the_bracket_before_it() -> None:
+    formula = '<span class="math notranslate nohighlight">\\((V, E)\\)</span>'
+    kept = '<span class="course-together">'
+    assert sphinx_tidy.for_phones(f"shape {formula}, and") == f"shape {kept}{formula},</span> and"
+    assert sphinx_tidy.for_phones(f"words ({formula}).") == f"words {kept}({formula}).</span>"
+    assert sphinx_tidy.for_phones(f"of {formula} and") == f"of {formula} and"

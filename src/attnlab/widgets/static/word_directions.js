@@ -6,6 +6,9 @@ const TOP = 6;
 const product = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
 const unit = (a) => { const size = Math.sqrt(product(a, a)) || 1; return a.map((x) => x / size); };
 
+/** Whether two boxes (left, top, right, bottom) share a place. */
+const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
 /** The point, its nearest words, and a plane to draw them in: along the direction, and across it. */
 export function solve(vectors, width, { start, away, towards, amount, leaveOut }) {
   const rows = vectors.length / width;
@@ -75,6 +78,7 @@ function render(context) {
     const Y = (y) => 212 - (180 * (y - low)) / (high - low || 1);
     const size = lecture() ? (legible(12) * 320) / (plane.clientWidth || 320) : 12; // it is drawn 320 wide
     const parts = [];
+    const taken = points.map(([x, y]) => [X(x) - 5, Y(y) - 5, X(x) + 5, Y(y) + 5]); // dots; then words, which keep off
     const arrow = (from, to, dash) => {
       const [x1, y1, x2, y2] = [X(from[0]), Y(from[1]), X(to[0]), Y(to[1])];
       const size = Math.hypot(x2 - x1, y2 - y1) || 1, [ux, uy] = [(x2 - x1) / size, (y2 - y1) / size];
@@ -93,8 +97,13 @@ function render(context) {
           stroke: colours.series[1], "stroke-width": 2.5 })
         : svg("circle", { cx, cy, r: 4, fill: kind === "given" ? colours.series[0] : colours.background,
           stroke: colours.series[0], "stroke-width": 2 }));
-      if (word !== null) parts.push(svg("text", { x: Math.max(24, Math.min(296, cx)), y: cy < 24 ? cy + 18 : cy - 8,
-        "text-anchor": "middle", fill: colours.text, "font-size": size }, shorten(word, 12)));
+      if (word === null) return;
+      const letters = shorten(word, 12), half = 0.29 * size * letters.length, at = Math.max(24, Math.min(296, cx));
+      const above = cy - 8, below = cy + 6 + size, ways = cy < 24 ? [below, above] : [above, below];
+      const box = (foot) => [at - half, foot - 0.8 * size, at + half, foot + 1];
+      const foot = ways.find((way) => !taken.some((other) => meet(box(way), other))) ?? ways[0];
+      taken.push(box(foot));
+      parts.push(svg("text", { x: at, y: foot, "text-anchor": "middle", fill: colours.text, "font-size": size }, letters));
     };
     at.nearest.slice(0, 4).forEach((place, i) => {
       if (![model.get("start"), model.get("away"), model.get("towards")].includes(now.nearest[i])) dot(place,

@@ -115,7 +115,7 @@ export function paintingWords(it) {
     const under = english.offsetTop + english.offsetHeight + 1, over = french.offsetTop - 1;
     const weight = (j) => data.data[row * data.columns + j];
     const en = [...english.children], fr = [...french.children];
-    const colour = `var(--al-tf-${block})`;
+    const colour = `var(--al-${block})`;
     if (block === "encoder") {
       links.replaceChildren(...ribbons([middle(en[row]), under], en.map((node, j) => [middle(node), under, weight(j)]),
         colour, { arc: 1 }));
@@ -181,9 +181,9 @@ export function paintingHeads(it) {
     wires.replaceChildren(...boxes.flatMap((to) => {
       const x = (memory.right + to.left) / 2, y = (to.top + to.bottom) / 2;
       return [
-        svg("path", { d: `M${memory.right} ${y0}H${x}V${y}H${to.left - 5}`, fill: "none", stroke: "var(--al-tf-cross)",
+        svg("path", { d: `M${memory.right} ${y0}H${x}V${y}H${to.left - 5}`, fill: "none", stroke: "var(--al-cross)",
           "stroke-width": 1.6 }),
-        svg("path", { d: `M${to.left - 1} ${y}l-7 -4v8z`, fill: "var(--al-tf-cross)" }),
+        svg("path", { d: `M${to.left - 1} ${y}l-7 -4v8z`, fill: "var(--al-cross)" }),
       ];
     }));
   }

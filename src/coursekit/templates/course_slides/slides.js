@@ -60,7 +60,8 @@ function fitPictures(slide) {
     if (!room) continue;
     image.style.cssText += "; width: 0; height: 0; max-height: none; margin: 0 auto;";
     const filled = room.classList.contains("course-fill") ? room : slide.querySelector(".course-columns");
-    const high = filled.clientHeight;
+    const printed = filled === room ? [...room.querySelectorAll(".output_text")] : []; // what stands below it
+    const high = filled.clientHeight - printed.reduce((sum, text) => sum + text.offsetHeight, 0);
     const ratio = Math.min(room.clientWidth / image.getAttribute("width"), (high - 8) / image.getAttribute("height"));
     image.style.width = `${(ratio * image.getAttribute("width")).toFixed(1)}px`;
     image.style.height = `${(ratio * image.getAttribute("height")).toFixed(1)}px`;

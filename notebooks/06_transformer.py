@@ -654,7 +654,7 @@ for name, colour in zip(HOLES, ("black", "blue", "orange", "green")):  # fmt: sk
         ax.fill_between(steps, loss.amin(0), loss.amax(0), color=ink, alpha=0.15, lw=0)  # fmt: skip
     ax.plot([], [], color=ink, label=name)
 ax.plot([], [], ":", color="grey", label="trained on")
-ax.set(yscale="log", xlabel="step", ylabel="loss (nats)", xlim=(0, 1010))
+ax.set(yscale="log", xlabel="step", ylabel="loss (nats)", xlim=(0, 1120))
 ax.legend(loc="upper right", title="holes in")
 figures.show(
     fig,
@@ -771,10 +771,10 @@ fig, ax = plt.subplots(figsize=(8, 3.0))
 for name, mark, colour in zip(WAYS, ("s--", "^:", "o-"), ("orange", "blue", "green")):  # fmt: skip
     smooth = torch.tensor(losses[name]).unfold(0, 20, 20).mean(-1)
     ax.plot(range(20, 241, 20), smooth, mark, color=palette.colour(colour), label=name)  # fmt: skip
-ax.axhline(frequencies, color="grey", lw=1, ls=":")
-ax.text(242, frequencies, "letter\nfrequencies", va="center")
-ax.set(xlabel="step", ylabel="loss (nats)", xlim=(0, 285))
-ax.legend(loc="lower left")
+ax.hlines(frequencies, 0, 240, color="grey", lw=1, ls=":")
+ax.text(247, frequencies, "letter\nfrequencies", va="center")
+ax.set(xlabel="step", ylabel="loss (nats)", xlim=(0, 290))
+ax.legend(loc="upper right")
 figures.show(
     fig,
     alt="Training loss of three models. Post-norm stays at the entropy of single letters, post-norm with a warm-up rests there, too, and falls below it late; pre-norm is below it from the second mark on.",
@@ -831,7 +831,7 @@ axes[0].set_ylabel("query")
 figures.show(
     fig,
     alt="Three masks for a sentence of three words and two pads. No pads: the last two columns are 0. Past only: a lower triangle. Both: a triangle without the last two columns.",
-    caption="Row: query, column: key. 1: may attend. Exercise 6.1 builds the right-hand one.",
+    caption="Row: query, column: key. Filled: may attend. Exercise 6.1 builds the right-hand one.",
 )
 
 # %% [markdown]
@@ -992,7 +992,7 @@ for norm in ("pre", "post"):
 # Matrices start as in [Glorot & Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html), also called Xavier: uniform within $\pm\sqrt{6 / (\text{in} + \text{out})}$, so that signals keep their size on the way through. Does it matter, with LayerNorm everywhere? Eight blocks on letters once more, one seed, the same rate: Xavier against a start that is too large and one that is too small. **Guess first:** which is worst?
 
 # %% tags=["plumbing", "deeper"]
-STARTS = {"Xavier": None, "too large: 1": 1.0, "too small: 0.01": 0.01}
+STARTS = {"Xavier": None, "too large (1)": 1.0, "too small (0.01)": 0.01}
 started = {}
 for name, size in STARTS.items():
     model = deep(layers=8)
@@ -1006,12 +1006,15 @@ for name, size in STARTS.items():
         descent=Descent(lr=2e-3, schedule=training.constant, clip=None),
     ).losses
 
-# %% tags=["slide", "hide-input", "nbval-ignore-output", "deeper"]
+# %% [markdown] tags=["slide", "slides-only"]
+# ## How should the weights start?
+
+# %% tags=["fragment", "hide-input", "nbval-ignore-output", "deeper"]
 fig, ax = plt.subplots(figsize=(8, 2.9))
 for name, mark, colour in zip(STARTS, ("o-", "s--", "^:"), ("green", "orange", "blue")):  # fmt: skip
     smooth = torch.tensor(started[name]).unfold(0, 20, 20).mean(-1)
     ax.plot(range(20, 161, 20), smooth, mark, color=palette.colour(colour), label=name)  # fmt: skip
-ax.set(title="How the weights start", xlabel="step", ylabel="loss (nats)")
+ax.set(xlabel="step", ylabel="loss (nats)")
 ax.legend()
 figures.show(
     fig,
@@ -1023,7 +1026,7 @@ print("last 20 steps:", *(f"{name}: {loss:.2f}  " for name, loss in ends.items()
 
 # %% tags=["held", "deeper"]
 assert (
-    ends["Xavier"] + 0.05 < ends["too small: 0.01"] < ends["too large: 1"]
+    ends["Xavier"] + 0.05 < ends["too small (0.01)"] < ends["too large (1)"]
 ), ends
 
 # %% [markdown] tags=["deeper"]
@@ -1265,8 +1268,8 @@ for width in (4, 8):
 
 # %% tags=["slide", "hide-input", "deeper"]
 BEGINNINGS = [
-    ("they eat bread", ""),
     ("you find him today", ""),
+    ("they eat bread", ""),
     ("the green key is under my chair", "la clé"),
 ]
 rows = []
@@ -1315,8 +1318,8 @@ best = divmod(int(errors.argmin()), 4)
 french.model.config = replace(config, alignment_head=best)
 transformer_aer = french.aer(test)
 
-# %% [markdown] tags=["slide", "slides-only", "deeper"]
-# **Eight heads that nobody told to align**
+# %% [markdown] tags=["slide", "slides-only"]
+# ## Eight heads that nobody told to align
 
 # %% tags=["hide-input", "fragment", "nbval-ignore-output", "deeper"]
 pair = next(p for p in test if 6 <= len(p.source) <= 8)
@@ -1334,7 +1337,7 @@ figures.show(
     alt="Cross-attention of two heads on one sentence: the best head follows the words, the worst only some of them.",
     caption="Row: the French word about to be said. Column: the English word it takes from.",
 )
-print(f"the best head, on the test: AER {transformer_aer:.3f}")
+print(f"the best head: AER {errors.min():.3f} in validation, {transformer_aer:.3f} on the test")  # fmt: skip
 
 # %% tags=["held", "deeper"]
 assert transformer_aer <= 0.25, transformer_aer
@@ -1470,7 +1473,7 @@ assert as_built >= 0.05, (as_built, as_drawn)
 assert as_drawn == 0, (as_built, as_drawn)
 
 # %% [markdown]
-# So the drawing is wrong about the Transformer (ours equals torch's, part 4): the first decoder block does read the *last* encoder block. Would it be a bad machine? That needs an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch with the same steps and sentences, three seeds (recorded by `training/wiring.py` on 400 test sentences). And the right one, rewired *after* its training.
+# So the drawing is wrong about the Transformer (ours equals torch's, part 4): the first decoder block does read the *last* encoder block. Would it be a bad machine? That needs an experiment of its own: 4 + 4 blocks, three wirings of **all** decoder blocks, each trained from scratch, alike, with three seeds (recorded by `training/wiring.py` on 400 test sentences). And the right one, rewired *after* its training.
 
 # %% [markdown] tags=["slide", "slides-only"]
 # ## Three wirings, trained alike
@@ -1503,12 +1506,14 @@ figures.show(
     "rewired afterwards, floor by floor loses about a point or nothing, and all reading the first block loses four to six.",
     caption="Upper three: trained in this wiring. Lower two: trained in the right one, rewired afterwards.",
 )
+
+# %% tags=["hide-input"]
 right_one = points["all read the last block"]
 for name, rows in points.items():
     reached = torch.tensor([r["bleu"] for r in rows])
     lost = [a["bleu"] - b["bleu"] for a, b in zip(right_one, rows)]
     drop = f"  loses {min(lost):.1f} to {max(lost):.1f}" if "after" in name else ""  # fmt: skip
-    print(f"{name:35}{spread(reached)}{drop}")
+    print(f"{name:35}{spread(reached)}{drop}".replace("-", "−"))
 
 # %% tags=["held"]
 trained = [points[name] for name in list(points)[:3]]

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 8 · ViT and DINO maps
 #
-# A Transformer reads tokens. **Where are the tokens in a photograph?** Below, a model looks at a cat. Nobody ever told it what a cat is. Click a patch, choose a head, drag the threshold: **what has it found out on its own?**
+# A Transformer reads tokens. **Where are the tokens in a photograph?** Below, a model looks at a cat. Nobody ever told it what a cat is. Click a patch, choose a head, drag *Light*: **what has it found out on its own?**
 
 # %% tags=["setup"]
 import json
@@ -275,7 +275,7 @@ for name, layer, own in (
 #
 # A picture of 4 × 4 grey pixels, patches of 2 × 2. Cut, flatten, multiply by one matrix $W$ (the *patch embedding*), add a vector that says where it was (the *position embedding*). One more trained token, [CLS], goes in front and will speak for the whole picture:
 #
-# $$z_i = W\,\text{flat}(\text{patch}_i) + p_i \qquad z = [z_\text{CLS};\, z_1;\, \dots;\, z_N]$$
+# $$\begin{aligned} z_i &= W\,\text{flat}(\text{patch}_i) + p_i \\ z &= [z_\text{CLS};\, z_1;\, \dots;\, z_N] \end{aligned}$$
 #
 # | symbol | shape | it is |
 # |---|---|---|
@@ -317,7 +317,7 @@ Diagram(
             "patches", "patches", values=patches, shape="N × P·P", at=(1, 0)
         ),
         Matrix("tokens", "tokens", values=tokens, shape="N × E", at=(2, 0)),
-        Op("add", at=(3, 0)),
+        Op("add", at=(2, 1)),
         Box(
             "positions",
             "positions p",
@@ -329,10 +329,10 @@ Diagram(
             "encoder",
             "encoder",
             detail="L blocks",
-            at=(4, 0),
+            at=(1, 1),
             colour="attention",
         ),
-        Box("head", "[CLS] → classes", at=(5, 0)),
+        Box("head", "[CLS] → classes", at=(0, 1)),
     ],
     arrows=[
         "picture -> patches: cut",
@@ -353,6 +353,14 @@ Diagram(
         ),
         Step("From here on it is chapter 6.", lit=["encoder", "head"]),
     ],
+    tall={
+        "patches": (0, 1),
+        "tokens": (0, 2),
+        "add": (0, 3),
+        "positions": (1, 3),
+        "encoder": (0, 4),
+        "head": (0, 5),
+    },
     title="From pixels to tokens",
     caption="The second patch is bright (5) and has no diagonal (0). Which patches have one?",
 )
@@ -756,7 +764,7 @@ assert (
 )
 
 # %% [markdown]
-# No crossing here. In the published comparison there is one: pre-trained on ImageNet (1.3 M pictures), ViTs stay behind ResNets; with more pictures, ImageNet-21k (14 M) and JFT (300 M), they catch up and pass them ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), figure 3). ViT-L/16 reaches 76.5 % on ImageNet from ImageNet alone and 85.2 % from ImageNet-21k, where the ResNet R-152x4 reaches 85.4 % ([Liu et al. 2021](https://arxiv.org/abs/2103.14030), table 1). From JFT, ViT-H/14 reaches 88.55 % and that ResNet (BiT-L) 87.54 %, and the ViT took a quarter of the compute (Dosovitskiy et al., table 2).
+# No crossing here. In the published comparison there is one: pre-trained on ImageNet (1.3 M pictures), ViTs stay behind ResNets; with more pictures, ImageNet-21k (14 M) and JFT (300 M), they catch up and pass them ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), figure 3). ViT-L/16 reaches 76.5 % on ImageNet from ImageNet alone, 85.2 % from ImageNet-21k, where the ResNet R-152x4 reaches 85.4 % ([Liu et al. 2021](https://arxiv.org/abs/2103.14030), table 1). From JFT, ViT-H/14 reaches 88.55 % and that ResNet (BiT-L) 87.54 %, and the ViT took a quarter of the compute (Dosovitskiy et al., table 2).
 #
 # The usual word is *inductive bias*: a convolution is built for what is near, and for things that may be anywhere. The word explains little by itself. What can be measured stands in the last lines above. Three pixels to the right cost the ViT more than half of what it knew and the CNN a fifth, and augmentation gives a good part back.
 #
@@ -891,7 +899,7 @@ assert far[10:].min() > 3.7
 #
 # No labels: learning is *self-supervised*. Two crops of a picture; the **student** should say about one what the **teacher** says about the other. What they say is a softmax over $K$ *prototypes*, kinds that nobody has named. (The student also gets small crops: *multi-crop*.) The teacher is never trained: it is a running mean of the student ([Caron et al. 2021](https://arxiv.org/abs/2104.14294)). The centre $c$ is a running mean as well, of the teacher's logits.
 #
-# $$\mathcal L = -\sum_k t_k \log s_k, \qquad t = \operatorname{softmax}\!\big((z_\text{teacher} - c)/\tau_t\big), \quad s = \operatorname{softmax}(z_\text{student}/\tau_s), \quad \tau_t < \tau_s$$
+# $$\begin{aligned} \mathcal L &= -\sum_k t_k \log s_k, \qquad \tau_t < \tau_s \\ t &= \operatorname{softmax}\!\big((z_\text{teacher} - c)/\tau_t\big) \\ s &= \operatorname{softmax}(z_\text{student}/\tau_s) \end{aligned}$$
 
 # %% tags=["hide-input", "slide", "slides-only", "layout-figure"]
 Diagram(
@@ -1351,7 +1359,7 @@ ax.set(
     ylim=(-0.6, 1.05),
 )
 handles, labels = ax.get_legend_handles_labels()
-ax.legend(handles[:2], labels[:2], loc="lower right")
+ax.legend(handles[:2], labels[:2], loc="lower center")
 figures.show(
     fig,
     alt="Rank correlation of attention map and effect of hiding a patch, for eight photographs: the mean of the heads lies between about 0.4 and 0.9, single heads between about −0.4 and 0.9.",
@@ -1781,6 +1789,6 @@ Quiz(
 # - M. Caron and others (2021), [Emerging Properties in Self-Supervised Vision Transformers](https://arxiv.org/abs/2104.14294): DINO; M. Oquab and others (2023), [DINOv2](https://arxiv.org/abs/2304.07193).
 # - T. Darcet and others (2024), [Vision Transformers Need Registers](https://arxiv.org/abs/2309.16588).
 # - S. Abnar, W. Zuidema (2020), [Quantifying Attention Flow](https://arxiv.org/abs/2005.00928): rollout.
-# - X. Wang and others (2018), [Non-local Neural Networks](https://arxiv.org/abs/1711.07971); H. Hu and others (2019), [Local Relation Networks](https://arxiv.org/abs/1904.11491); M. Chen and others (2020), image GPT; Y.-C. Chen and others (2020), [UNITER](https://arxiv.org/abs/1909.11740).
+# - X. Wang and others (2018), [Non-local Neural Networks](https://arxiv.org/abs/1711.07971); H. Hu and others (2019), [Local Relation Networks](https://arxiv.org/abs/1904.11491); M. Chen and others (2020), [image GPT](https://openai.com/index/image-gpt/); Y.-C. Chen and others (2020), [UNITER](https://arxiv.org/abs/1909.11740).
 #
 # **Next:** every patch still looks at every patch, at one size from the first layer to the last. Chapter 9 gives attention windows.

@@ -102,7 +102,7 @@ function render(context) {
       wide: Math.max(200, size), high: 9 * em, em, x: [-longest, longest], y: [low - room, high + room],
       xTicks: [-longest, -longest / 2, 0, longest / 2, longest].map(Math.round),
         yTicks: [[low, nice(low, 1)], [high, nice(high, 1)]],
-      xName: "distance: position of the key − position of the query",
+      xName: "position of the key − of the query",
         label: `Score against distance; at distance ${now.distance} it is ${nice(now.score, 2)}`,
     });
     plot.rule(plot.x(now.distance), plot.box.top, plot.x(now.distance), plot.box.bottom, "al-rd-probe");

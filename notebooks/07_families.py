@@ -1450,7 +1450,7 @@ curves = {
 }  # fmt: skip
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Heat buys variety, and costs words
+# ## “Temperature makes a model creative”
 
 # %% tags=["fragment", "hide-input", "nbval-ignore-output"]
 fig, ax = plt.subplots(figsize=(6.8, 3.3))
@@ -1492,7 +1492,7 @@ for name, points in curves.items():  # more varied, fewer real words
 # With the same number of letters, larger was better among our six sizes, except for one pair of neighbours whose seeds overlap; the seventh was no better. What one pays for is compute. Give every size the same $C = 6ND$: the large ones read less. **Guess first:** which of our sizes wins?
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## The same compute, other sizes
+# ## One budget of compute: which size wins?
 
 # %% tags=["fragment", "hide-input"]
 fig, ax = plt.subplots(figsize=(8, 3.2))

@@ -18,7 +18,7 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width">
 <style>
 @page {{ size: A4 landscape; margin: 12mm; }}
-body {{ margin: 0; padding: 1.2rem; background: #fff; color: #1b1f24; text-align: center;
+body {{ margin: 0; padding: 1.1rem; background: #fff; color: #1b1f24; text-align: center;
   font: 18px/1.5 Georgia, "Times New Roman", serif; }}
 main {{ max-width: 54rem; margin: auto; padding: 1.6rem; border: 3px double #46607e; }}
 h1 {{ margin: 0 0 .4rem; font-size: 2rem; font-weight: 600; }}
@@ -56,7 +56,7 @@ class Certificate:
         return (
             f'<iframe title="Your certificate" srcdoc="{html.escape(self.page)}" '
             'sandbox="allow-scripts allow-modals" '
-            'style="width:100%;height:clamp(36rem,74rem - 80vw,56rem);border:0;background:#fff">'
+            'style="width:100%;height:clamp(36rem,98rem - 140vw,72rem);border:0;background:#fff">'
             "</iframe>"
         )
 

@@ -350,7 +350,7 @@ Diagram(
 # | bilinear | $s^\top M h$ | $d_s d_h$ |
 # | additive | $v^\top \tanh(As + Bh + b)$ | $D(d_s + d_h + 2)$ |
 #
-# The decoder has its own coordinates: "I need a noun" is $(0, 1, 0)$. Where does each one look?
+# The decoder has its own coordinates: “I need a noun” is $(0, 1, 0)$. Where does each one look?
 
 # %%
 noun = torch.tensor([[0.0, 1, 0]])  # the decoder's way to say it
@@ -1215,8 +1215,8 @@ ax.plot(TEMPERATURES, by_heat, "o-", color=palette.colour("attention"))
 ax.axvline(1, color="grey", linestyle=":")
 ax.set(xscale="log", xlabel="temperature τ", ylabel="BLEU", ylim=(0, 105))
 ax.set_title("Cold costs little, hot costs nearly everything")
-ax.text(0.011, 12, "hard: one word", size=11)
-ax.text(95, 75, "the plain mean", size=11, ha="right")
+ax.text(0.011, 82, "hard: one word", size=11)
+ax.text(110, 22, "the plain mean", size=11, ha="right")
 figures.show(
     fig,
     alt="BLEU of one trained translator at temperatures from 0.01 to 100. It stays high for all temperatures up to 1 and falls far above it.",
@@ -1903,7 +1903,7 @@ check("02.8", context_stays)
 # %% [markdown]
 # ### GPU exercise · A real corpus
 #
-# One more exercise has a notebook of its own: [RNNsearch on real sentences](gpu_02_real_corpus.ipynb). It trains both translators on sentence pairs that people wrote and draws the length curve. It runs at a small size on a CPU, and at full size on a free Colab GPU.
+# One more exercise has a notebook of its own: [RNNsearch on real words and sentences](gpu_02_real_corpus.ipynb). It trains both translators on sentence pairs that people wrote and draws the length curve. It runs at a small size on a CPU, and at full size on a free Colab GPU.
 
 # %% [markdown] tags=["slide"]
 # ## 8 · Takeaways

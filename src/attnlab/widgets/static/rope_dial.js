@@ -60,21 +60,30 @@ function render(context) {
 
   function dial(now, pair, side, em, scale) {
     const middle = side / 2, reach = middle - 1.3 * em;
-    const hand = (vector, name) => {
+    const hand = (vector) => {
       const [a, b] = [vector[2 * pair], vector[2 * pair + 1]].map((v) => (v / scale) * reach);
-      const far = Math.hypot(a, b) || 1, tip = [middle + a, middle - b];
-      const label = [middle + a * (1 + (0.75 * em) / far), middle - b * (1 + (0.75 * em) / far) + 0.32 * em];
-      return [
-        svg("line", { x1: middle, y1: middle, x2: tip[0], y2: tip[1], class: `al-rd-hand al-rd-${name}` }),
-        svg("circle", { cx: tip[0], cy: tip[1], r: 0.26 * em, class: `al-rd-tip al-rd-${name}` }),
-        svg("text", { x: label[0], y: label[1], class: `al-rd-letter al-rd-${name}` }, name),
-      ];
+      const far = 1 + (0.75 * em) / (Math.hypot(a, b) || 1);
+      return { tip: [middle + a, middle - b], letter: [middle + a * far, middle - b * far] };
     };
+    const hands = { q: hand(now.q), k: hand(now.k) }, [q, k] = [hands.q.letter, hands.k.letter];
+    const gap = Math.hypot(k[0] - q[0], k[1] - q[1]), push = (1.1 * em - gap) / 2;
+    if (push > 0) { // hands side by side: their letters step apart
+      const away = gap > 1e-6 ? [(k[0] - q[0]) / gap, (k[1] - q[1]) / gap] : [-1, 0];
+      for (const i of [0, 1]) {
+        q[i] -= push * away[i];
+        k[i] += push * away[i];
+      }
+    }
+    const drawn = ([name, { tip, letter: at }]) => [
+      svg("line", { x1: middle, y1: middle, x2: tip[0], y2: tip[1], class: `al-rd-hand al-rd-${name}` }),
+      svg("circle", { cx: tip[0], cy: tip[1], r: 0.26 * em, class: `al-rd-tip al-rd-${name}` }),
+      svg("text", { x: at[0], y: at[1] + 0.32 * em, class: `al-rd-letter al-rd-${name}` }, name),
+    ];
     const turn = now.speeds[pair];
     const picture = svg("svg", { viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img",
       "aria-label": `Pair ${pair}: the query and the key add ${nice(now.parts[pair], 2)} to the score` },
-      svg("circle", { cx: middle, cy: middle, r: reach, class: "al-rd-face" }), ...hand(now.q, "q"),
-        ...hand(now.k, "k"));
+      svg("circle", { cx: middle, cy: middle, r: reach, class: "al-rd-face" }),
+      ...Object.entries(hands).flatMap(drawn));
     return make("div.al-rd-dial", {}, make("div.al-rd-pair", {}, `pair ${pair}`), picture,
       make("div.al-rd-words", {},
         make("span", {}, `${turn >= 0.1 ? nice(turn, 2) : turn.toPrecision(1).replace(/e-(\d+)/, "·10^−$1")} rad per ` +

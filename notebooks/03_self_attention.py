@@ -44,7 +44,7 @@ from attnlab.widgets import (
     ScaleHistogram,
     SoftmaxTemperature,
 )
-from attnlab.widgets.diagram import Arrow, Diagram, Matrix, Step
+from attnlab.widgets.diagram import Arrow, Diagram, Matrix, Op, Step
 
 figures.use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
@@ -1042,13 +1042,12 @@ for ax, entry, title in (
     (axes[0], 1, "Best of 16 weights, mean"),
     (axes[1], 2, "Mean slope of the softmax, $||J||$"),
 ):
-    ax.plot(WIDTHS, [plain[d][entry] for d in WIDTHS], "o-", label="$q·k$")
-    ax.plot(
-        WIDTHS,
-        [scaled[d][entry] for d in WIDTHS],
-        "s--",
-        label="$q·k/\\sqrt{d}$",
-    )
+    for runs, line, hue, label in (
+        (plain, "o-", "orange", "$q·k$"),
+        (scaled, "s--", "blue", "$q·k/\\sqrt{d}$"),
+    ):
+        values = [runs[d][entry] for d in WIDTHS]
+        ax.plot(WIDTHS, values, line, color=palette.colour(hue), label=label)
     ax.set(
         title=title,
         xscale="log",
@@ -1215,28 +1214,34 @@ second = (past & pad).dense()[1, 0]  # (5, 5): both masks, second sentence
 # ## Masks: who may look at whom
 
 # %% tags=["fragment", "hide-input"]
-fig, axes = plt.subplots(1, 3, figsize=(8, 3.4))
+sentence = ["1 dog", "2 bites", "3 man", "4 pad", "5 pad"]
 shown = {
     "padding": pad.dense()[1, 0].expand(5, 5),
     "causal": past.dense(),
     "both": second,
 }
-for ax, (title, may) in zip(axes, shown.items()):
-    figures.heatmap(
-        ax,
-        may.float(),
-        title=title,
-        rows="12345",
-        columns="12345",
-        numbers=False,
-    )
-    ax.set_ylabel("query" if title == "padding" else "")
-figures.show(
-    fig,
-    alt="Three masks for a sentence of three words in a batch of five positions. Padding: columns "
-    "4 and 5 are empty. Causal: the lower triangle. Both: the triangle without those columns.",
-    caption="Filled: may attend. Rows ask, columns are looked at; the sentence has three words and two positions of padding.",
-)
+Diagram(
+    [
+        *(
+            Matrix(title, values=may.int(), shape="", law="weights", columns="12345",
+                   rows="12345" if title == "causal" else sentence, at=(2 * at, 0))
+            for at, (title, may) in enumerate(shown.items())
+        ),
+        Op("and", "&", at=(1, 0)),
+        Op("is", "=", at=(3, 0)),
+    ],
+    tall={"padding": (0, 0), "and": (1, 0), "causal": (2, 0), "is": (1, 1), "both": (2, 1)},
+    gap=(48, 18),
+    steps=[
+        Step("Padding: a sentence of three words in a batch of five positions. Nobody may look at positions 4 and 5.", lit=["padding"]),
+        Step("Causal: a word may look at its past and at itself. What lies above the diagonal is its future.", lit=["causal"]),
+        Step("Both: a cell is open where both masks are. In rows 4 and 5 the padding asks; nobody reads its outputs."),
+    ],
+    title="Two masks, and both at once",
+    alt="Three masks for dog bites man and two positions of padding, 1 for may attend. Padding: columns 4 and 5 are 0. "
+    "Causal: the lower triangle with its diagonal is 1. Both: the triangle without those columns.",
+    caption="1: may attend. Rows ask, columns are looked at.",
+)  # fmt: skip
 
 # %% [markdown] tags=["notes"]
 # Rows ask, columns are looked at. Right: the second sentence has three words, so columns four and five are empty. Ask: what do rows four and five mean? (Outputs nobody reads.)
@@ -1304,22 +1309,35 @@ WAYS = {
     "score −∞": score_minus_infinity,
 }
 may = masks.causal(3).dense()
-fig, axes = plt.subplots(1, 4, figsize=(7.4, 2.3))
-for ax, (name, hide) in zip(axes, WAYS.items()):
-    alpha = hide(x @ w_q @ (x @ w_k).T / math.sqrt(3), may)
-    rows = words if name == "no mask" else [""] * 3
-    figures.heatmap(ax, alpha, rows, words, title=name, high=1, row_label="", column_label="")  # fmt: skip
-    for i, j in (~may).nonzero().tolist():  # the future
-        corner = j - 0.47, i - 0.47
-        ax.add_patch(plt.Rectangle(corner, 0.94, 0.94, fill=False, linestyle="--"))  # fmt: skip
-    for i, total in enumerate(alpha.sum(-1).tolist()):
-        ax.text(2.6, i, f"={total:.2f}", va="center", size=11)
-figures.show(
-    fig,
+alphas = {
+    name: hide(x @ w_q @ (x @ w_k).T / math.sqrt(3), may)
+    for name, hide in WAYS.items()
+}
+sums = {
+    f"sum {name}": alphas[name].sum(-1, keepdim=True)
+    for name in ("weight × 0", "score −∞")
+}
+Diagram(
+    [
+        *(
+            Matrix(name, values=alpha, shape="", digits=2, at=(at, 0), rows=words if at in (0, 2) else ())
+            for at, (name, alpha) in zip((0, 1, 2, 4), alphas.items())
+        ),
+        *(Matrix(name, "sum", values=total, shape="", digits=2, at=(at, 0)) for at, (name, total) in zip((3, 5), sums.items())),
+    ],
+    tall={"weight × 0": (0, 1), "sum weight × 0": (1, 1), "score −∞": (0, 2), "sum score −∞": (1, 2)},
+    gap=(12, 14),
+    steps=[
+        Step("No mask: dog gives 0.81 of its weight to the words to come.", lit=["no mask"]),
+        Step("Score 0: e⁰ = 1 is a share like any other. Dog still gives two thirds to the future.", lit=["score 0"]),
+        Step("Weight × 0: nothing goes to the future, but the hidden scores stay in the denominator. The rows no longer add up to 1.", lit=["weight × 0", "sum weight × 0"]),
+        Step("Score −∞: the exponential of −∞ is 0. Nothing goes to the future, and every row adds up to 1.", lit=["score −∞", "sum score −∞"]),
+    ],
+    title="Four ways to hide the future",
     alt="Four tables of weights of dog bites man, row looks at column, with the sum of each row. No mask and score 0 put weight on the words to come. "
     "Weight times 0 puts none there, but its rows add up to 0.19, 0.92 and 1. Score minus infinity puts none there, and every row adds up to 1.",
-    caption="Dashed: the future. At the right, what each row adds up to. A score of 0 keeps a share; a weight of 0 leaves the hidden score in the denominator.",
-)
+    caption="Rows and columns: dog, bites, man. Above the diagonal lies the future: a 0 there, and a sum of 1, is what we want.",
+)  # fmt: skip
 
 # %% [markdown] tags=["notes"]
 # Score 0: dog gives two thirds to the future. Weight × 0 looks clean until one reads the sums: the hidden scores still decide how much is left.
@@ -1374,6 +1392,12 @@ assert changes["score 0"] > changes["no mask"] / 2
 scores = x @ w_q @ (x @ w_k).T / math.sqrt(3)
 sums = weight_zero(scores, masks.causal(3).dense()).sum(-1)
 assert torch.allclose(sums, torch.tensor([0.19, 0.92, 1.0]), atol=0.005)
+assert abs(alphas["no mask"][0, 1:].sum() - 0.81) < 0.005
+assert torch.allclose(alphas["score 0"][0, 1:].sum(), torch.tensor(2 / 3))
+clean = alphas["score −∞"]
+assert clean.triu(1).eq(0).all()
+assert torch.allclose(clean.sum(-1), torch.ones(3))
+assert torch.equal(second, shown["padding"] & shown["causal"])
 
 
 # %% tags=["plumbing"]
@@ -1559,7 +1583,7 @@ figures.show(
     fig,
     alt="Cosines between the vectors of bank in eight sentences. On the way in all are alike; after six layers "
     "the four river sentences are similar to each other, the four money sentences too, the groups less so.",
-    caption="Cosines of the eight banks: the palest shade is 0.5, the darkest 1. Look for the two blocks on the right: river with river, money with money.",
+    caption="Cosines of the eight banks: a shade like the page is 0.5, the strongest 1. Look for the two blocks on the right: river with river, money with money.",
 )
 
 # %% [markdown]
@@ -2042,7 +2066,7 @@ heated = [
 assert heated[0] > 0.5 > heated[1]
 
 # %% [markdown] tags=["slide", "slides-only"]
-# ## Three ways
+# ## What each kind of layer costs
 #
 # | layer | operations | sequential steps | longest path |
 # |---|---|---|---|
@@ -2260,7 +2284,7 @@ for ax, values, unit in (
         "s-",
         label="scores, mixture",
     )
-    ax.axvline(2 * WIDTH, linestyle=":", color="grey")
+    ax.axvline(2 * WIDTH, ymin=0.25, linestyle=":", color="grey")
     ax.set(
         ylabel=unit,
         xscale="log",

@@ -883,7 +883,9 @@ print(f"changes by less than 1 %: {int(still.sum())} of 72")
 print(f"grows by 1 % or more:     {int(gains.sum())} of 72")
 back = winners[0]  # the previous-token head
 loss_back = lost[back.layer, back.head].item()
-print(f"without the previous-token head: {loss_back:+.3f} less")
+print(
+    f"without the previous-token head the margin changes by {-loss_back:+.3f}"
+)
 
 # %% tags=["held"]
 assert worst[0].layer == 5, worst
@@ -924,7 +926,7 @@ for ax, table, title, law, high in (
 figures.show(
     fig,
     alt="Two grids of 6 layers by 12 heads. Left, the score of each head's clearest job: head 0.2 is darkest. Right, the margin lost without it: head 0.2 is pale, and the darkest head is in layer 5.",
-    caption="Solid frame: the previous-token head, whose job is clearest; without it next to nothing is lost. Dotted frame: the head whose loss is largest.",
+    caption="Solid frame: the previous-token head, whose job is clearest; without it next to nothing is lost. Dotted frame: the head without which most is lost.",
 )
 
 # %% [markdown]

@@ -1268,9 +1268,9 @@ for width in (4, 8):
 
 # %% tags=["slide", "hide-input", "deeper"]
 BEGINNINGS = [
+    ("the green key is under my chair", "la clé"),
     ("you find him today", ""),
     ("they eat bread", ""),
-    ("the green key is under my chair", "la clé"),
 ]
 rows = []
 with torch.no_grad():

@@ -77,7 +77,7 @@ torch.set_printoptions(precision=2, sci_mode=False)
 
 # %% tags=["slide", "hide-input"]
 FamilyMasks(
-    ["I", "sat", "on", "the", "bank", "of", "the", "river"],
+    ["we", "sat", "on", "the", "bank", "of", "the", "river"],
     hidden=[1, 2],
     family="GPT",
     row=5,
@@ -1014,7 +1014,7 @@ print(
     f"two layers, just now: head {layer}.{head} scores {induction.max():.2f}"
 )
 for layers, scores in best_of.items():
-    print(f"{layers} layer(s), recorded, many periods:", *(f"{s:.2f}" for s in scores))  # fmt: skip
+    print(f"{layers} layer{'s' * (layers > 1)}, recorded, many periods:", *(f"{s:.2f}" for s in scores))  # fmt: skip
 
 # %% tags=["held"]
 assert induction.max() >= 0.4
@@ -1502,7 +1502,13 @@ for flops, mark in zip(sorted({r["flops"] for r in scaling["budget"]}), ("o-", "
     ns = sorted({r["parameters"] for r in runs})
     values = torch.tensor([[r["loss"] for r in runs if r["parameters"] == n] for n in ns])  # fmt: skip
     best_for[flops] = ns[int(values.mean(1).argmin())], ns[-1]
-    ax.plot(ns, values.mean(1), mark, label=f"C = {flops:.0e}")
+    first, power = f"{flops:.0e}".split("e+")
+    ax.plot(
+        ns,
+        values.mean(1),
+        mark,
+        label=rf"$C = {first} \cdot 10^{{{int(power)}}}$",
+    )
     ax.fill_between(ns, values.amin(1), values.amax(1), alpha=0.2)
 ax.set(
     xscale="log", xlabel="parameters", ylabel="held-out loss (nats)",

@@ -680,7 +680,7 @@ figures.plain_ticks(ax.xaxis)
 figures.show(
     fig,
     alt="Five bars on a logarithmic axis: the cache of a million tokens takes 524 gigabytes with multi-head attention, 131 with GQA, 66 in int8, 17 with windows in three of four layers, and 2 on each of eight devices of a ring. A line marks a GPU of 80 gigabytes.",
-    caption="Each bar has all savings above it. Which is the first that fits on one GPU beside nothing else?",
+    caption="Each bar has all savings above it. Which is the first that fits on one GPU with nothing else on it?",
 )
 
 # %% [markdown]
@@ -754,7 +754,9 @@ for norm in ("post", "pre"):
         logs = [learn(config, number=n, **plan)[1] for n in range(3)]
         starts[norm, warm_up] = logs
         last_losses = [log.entries[-1]["valid"] for log in logs]
-        print(f"{norm:4}-norm, warm-up {warm_up:4.0%}: three seeds", end="")
+        print(
+            f"{norm + '-norm':9}, warm-up {warm_up:4.0%}: three seeds", end=""
+        )
         print(*(f"{loss:6.2f}" for loss in last_losses))
 counts = torch.bincount(held_out.flatten(), minlength=LETTERS).float()
 frequencies = torch.special.entr(counts / counts.sum()).sum()
@@ -1022,8 +1024,8 @@ axes[0].set(ylabel="row 1")
 axes[1].set(xlabel="axis 0", ylabel="axis 1")
 figures.show(
     fig,
-    alt="Two clouds of 500 gradients. Left, in the axes of the matrix, a narrow cloud lies along the diagonal, and the two red arrows, Adam's two sizes, are equally long. Right, turned into its own axes, it lies flat, and one arrow is long, the other short.",
-    caption="Red: the two sizes by which Adam divides (doubled). On the left they are equal and miss the shape of the cloud. On the right?",
+    alt="Two clouds of 500 gradients. Left, in the axes of the matrix, a narrow cloud lies along the diagonal, and the two arrows, Adam's two sizes, are equally long. Right, turned into its own axes, it lies flat, and one arrow is long, the other short.",
+    caption="Arrows: the two sizes by which Adam divides (doubled). On the left they are equal and miss the shape of the cloud. On the right?",
 )
 
 # %% [markdown]

@@ -103,7 +103,8 @@ function render(context) {
       const box = (foot) => [at - half, foot - 0.8 * size, at + half, foot + 1];
       const foot = ways.find((way) => !taken.some((other) => meet(box(way), other))) ?? ways[0];
       taken.push(box(foot));
-      parts.push(svg("text", { x: at, y: foot, "text-anchor": "middle", fill: colours.text, "font-size": size }, letters));
+      const look = { "text-anchor": "middle", fill: colours.text, "font-size": size };
+      parts.push(svg("text", { x: at, y: foot, ...look }, letters));
     };
     at.nearest.slice(0, 4).forEach((place, i) => {
       if (![model.get("start"), model.get("away"), model.get("towards")].includes(now.nearest[i])) dot(place,

@@ -223,7 +223,7 @@ def my_shares(lengths):
 check("01.5", my_shares)
 
 # %% [markdown]
-# Now use it. `torch.multinomial(my_shares(lengths), len(pairs), replacement=True)` draws new training pairs; hand them to `train`, and draw the curve beside the old one. If it rises at its end, too little practice was a part of the problem.
+# Now use it. With `lengths = torch.tensor([len(pair.source) for pair in pairs])`, `torch.multinomial(my_shares(lengths), len(pairs), replacement=True)` draws the indices of new training pairs. Give `train` an argument for the pairs it reads, and draw the new curve beside the old one. If it rises at its end, too little practice was a part of the problem.
 #
 # ### Three more, without a check
 #
@@ -247,6 +247,6 @@ check("01.5", my_shares)
 #
 # <details><summary>Hint</summary>
 #
-# Give `train` a third argument for the kind. Does the width matter as much as before?
+# Give `train` another argument, for the kind. Does the width matter as much as before?
 #
 # </details>

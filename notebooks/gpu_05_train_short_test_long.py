@@ -99,9 +99,9 @@ Diagram(
         Box("next", "next letter", detail="B × L × 128", at=(5, 1)),
     ],
     arrows=["letters -> embed -> add -> attention -> mlp -> next", "waves -> add", "bias -> attention"],
-    groups=[Group("layer", ["attention", "mlp"], "several layers")],
+    groups=[Group("layer", ["attention", "mlp"], "layers")],
     title="Where an encoding comes in",
-    caption="Each model has one of the two upper boxes. Norms and residual paths are left out of the drawing.",
+    caption="Each model has either the sinusoids or one of T5, ALiBi and RoPE. Norms and residual paths are left out of the drawing.",
 )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ ax.set(
     xlabel="position in the text",
     ylabel="bits per letter",
 )
-fig.legend(loc="outside right upper")
+fig.legend(loc="outside lower center", ncols=4)
 figures.show(
     fig,
     alt="Bits per letter against the position in the text for four encodings, with the trained length marked.",
@@ -236,7 +236,7 @@ figures.show(
 )
 
 # %% [markdown]
-# On a CPU three curves are flat and lie on top of each other, and only the sinusoids get worse. Compare their bits with those of the frequencies alone: such a model has little to lose. On a GPU compare with [Press et al. 2021](https://arxiv.org/abs/2108.12409), figure 1: do you see the same order?
+# On a CPU three curves lie on top of each other and are nearly flat right of the dashed line; only the sinusoids get worse. Compare their bits with those of the frequencies alone: such a model has little to lose. On a GPU compare with [Press et al. 2021](https://arxiv.org/abs/2108.12409), figure 1: do you see the same order?
 #
 # ## Stretch RoPE
 #

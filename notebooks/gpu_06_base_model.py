@@ -92,7 +92,7 @@ print(f"{size_in_millions:.2f} million parameters")
 # **Mixed precision** computes products in 16 bits and keeps the weights in 32. The loss is taken in 32 bits: a softmax over thousands of words is safer with them. bfloat16 has the range of float32 and needs no loss scaling; float16, all that older cards
 # have, has a shorter range: small gradients become 0 (try `torch.tensor(1e-8).half()`). A `GradScaler` multiplies the loss before the backward pass and divides the gradients after it. You build its step below.
 #
-# `torch.compile` fuses many small operations into few. It takes a while at the first call, and sometimes again when a shape is new. On a CPU it can take minutes, so this notebook compiles on a GPU only. **Guess first:** how much does each of the two bring on your device?
+# `torch.compile` fuses many small operations into few. It takes a while at the first call, and sometimes again when a shape is new. On a CPU it can take minutes, so this notebook compiles on a GPU only. **Guess first:** how much does each of the two gain on your device?
 
 
 # %%
@@ -138,7 +138,7 @@ for name, measure in ways.items():
 #
 # ## Train
 #
-# The paper's schedule: up for 4 % of the training, then down as $1/\sqrt{\text{step}}$. The rate at step $t$ is $E^{-1/2} \min(t^{-1/2},\ t \cdot 4000^{-3/2})$, so its peak is $1/\sqrt{E \cdot 4000}$ at step 4,000. Here the 4 % are of our own steps: 240 of 6,000. Other than in the paper, Adam's $\beta_2$ is 0.999 (not 0.98), gradients are clipped, the attention weights have dropout, too, and each language has its own table. Mixed precision on every device, compiled on a GPU, and with a loss scale where products are in
+# The paper's schedule: up for 4 % of the training, then down as $1/\sqrt{\text{step}}$. The rate at step $t$ is $E^{-1/2} \min(t^{-1/2},\ t \cdot 4000^{-3/2})$, so its peak is $1/\sqrt{E \cdot 4000}$ at step 4,000. Here the 4 % are of our own steps: 240 of 6,000. Unlike in the paper, Adam's $\beta_2$ is 0.999 (not 0.98), gradients are clipped, the attention weights have dropout, too, and each language has its own table. Mixed precision on every device, compiled on a GPU, and with a loss scale where products are in
 # float16.
 
 # %% tags=["nbval-ignore-output"]

@@ -17,6 +17,8 @@
 # [Chapter 9](09_swin.ipynb) measured small pictures on a CPU. Here they grow: 224 × 224 on a GPU, where a ViT with 4 × 4 patches has 3136 tokens and a table of 9.8 million weights per head.
 
 # %% tags=["setup"]
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
@@ -157,15 +159,20 @@ for name, model in both(side).items():
 # %% [markdown]
 # ## Published weights
 #
-# Swin-T, trained on ImageNet, in our own blocks. Without a network you get one sentence.
+# Swin-T, trained on ImageNet, in our own blocks. Without a network you get one sentence, and an untrained model in its place.
 
 # %% tags=["nbval-ignore-output"]
-name = "Swin-T as published"
+caption = (
+    "Biases by offset, as published. Which offsets does each head favour?"
+)
 try:
     model = published_swin_t()
 except FetchError as offline:
-    print(offline)
-    name, model = "untrained: no network", swin.Swin(swin.swin_t())
+    print(str(offline).replace(str(Path.home()), "~"))
+    model = swin.Swin(swin.swin_t())
+    caption = (
+        "No network, so these are the biases of an untrained Swin-T: noise."
+    )
 tables = model.stages[0][0].attention.bias.table.detach()  # (13 · 13, heads)
 fig, axes = plt.subplots(1, 3, figsize=(8, 2.8))
 for head, ax in enumerate(axes):
@@ -176,7 +183,7 @@ for head, ax in enumerate(axes):
 figures.show(
     fig,
     alt="The relative-bias tables of three heads of the first block of Swin-T.",
-    caption=f"Biases by offset ({name}). Which offsets does each head favour?",
+    caption=caption,
 )
 
 # %% [markdown]

@@ -114,7 +114,7 @@ assert max(worst["our Triton kernel"]) < 1e-3
 # %% [markdown]
 # ## Time and memory against N
 #
-# **Predict first.** Which of the three curves of memory bends upwards? Does the fused kernel change the slope of the *time*?
+# **Predict first.** Which of the three curves of memory is the steepest? Does the fused kernel change the slope of the *time*?
 
 
 # %% tags=["nbval-ignore-output"]
@@ -182,7 +182,7 @@ def block_bytes(m, n, d):
 
 
 # %% [markdown] tags=["hint"] exercise="10.8"
-# Six things are kept. Write them down with their shapes: four of them have the width $d$.
+# Seven things are kept. Write them down with their shapes: four of them have the width $d$.
 
 # %% [markdown] tags=["hint"] exercise="10.8"
 # Queries and `mixed`: $2md$. Keys and values: $2nd$. Scores: $mn$. Two numbers per query: $2m$. A float32 has 4 bytes.

@@ -176,7 +176,7 @@ def my_gradient(parts, sizes):
 check("10.9", my_gradient)
 
 # %% [markdown]
-# Is that really the gradient of the whole? Three parts of a text, 5, 40 and 19 tokens long, against all of it at once:
+# Is that really the gradient of the whole? Three parts of a text, of different lengths, against all of it at once:
 
 # %% tags=["nbval-ignore-output"]
 model = fresh()

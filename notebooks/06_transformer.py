@@ -148,6 +148,8 @@ figures.show(
     "with whole blocks it rises more slowly and ends between 0.5 and 0.8.",
     caption="Four seeds each. After three layers of attention alone, all tokens point the same way.",
 )
+
+# %% tags=["hide-input"]
 for name, rows in (("attention alone", alone), ("whole blocks", whole)):
     ends = [row[-1] for row in rows]
     print(f"after eight layers, {name}: {min(ends):.1f} to {max(ends):.1f}")
@@ -1337,6 +1339,8 @@ figures.show(
     alt="Cross-attention of two heads on one sentence: the best head follows the words, the worst only some of them.",
     caption="Row: the French word about to be said. Column: the English word it takes from.",
 )
+
+# %% tags=["hide-input", "nbval-ignore-output", "deeper"]
 print(f"the best head: AER {errors.min():.3f} in validation, {transformer_aer:.3f} on the test")  # fmt: skip
 
 # %% tags=["held", "deeper"]
